@@ -7,6 +7,7 @@ import { archivedStreams, bothStoresOf } from '../engine/archive/archive.ts';
 import { configFromEnvironment } from '../config.ts';
 import { dataFolder } from '../engine/servers/instance.ts';
 import type { Log } from '../engine/log/log.ts';
+import { findAdmin, recorded } from './admin-client.ts';
 import { withStores } from './stores.ts';
 import { print, table } from './output.ts';
 
@@ -20,7 +21,7 @@ type Examine = (stores: Auditing, stream: StreamName, options: Options) => Promi
  * nothing. Exit status 1 when something is damaged.
  */
 export async function scrub({ json }: { json: boolean }): Promise<void> {
-  await each('scrub', { json }, async (stores, stream, options) => ({
+  await each('scrub', { json, act: 'scrub' }, async (stores, stream, options) => ({
     report: await scrubStream(stores, stream, options),
     done: [],
   }));
@@ -32,7 +33,7 @@ export async function scrub({ json }: { json: boolean }): Promise<void> {
  * Exit status 1 when damage remains.
  */
 export async function repair({ json, dryRun = false }: { json: boolean; dryRun?: boolean }): Promise<void> {
-  await each('repair', { json }, (stores, stream, options) =>
+  await each('repair', { json, act: dryRun ? 'scrub' : 'repair' }, (stores, stream, options) =>
     repairStream(stores, stream, { ...options, isDryRun: dryRun }),
   );
 }
@@ -41,11 +42,16 @@ export async function repair({ json, dryRun = false }: { json: boolean; dryRun?:
  * Goes through all streams, one after the other, and prints what was seen, at last what is lost; exit status 1 where
  * damage is left.
  */
-async function each(verb: string, { json }: { json: boolean }, examine: Examine): Promise<void> {
+async function each(
+  verb: string,
+  { json, act }: Readonly<{ json: boolean; act: 'scrub' | 'repair' }>,
+  examine: Examine,
+): Promise<void> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const config = configFromEnvironment();
-  await withStores(config, verb, async ({ connection: nc, network, pools, log }) => {
+  await withStores(config, verb, async ({ instance, connection: nc, network, pools, log }) => {
+    const admin = await findAdmin(instance, config);
     const stores = {
       ...bothStoresOf(nc, { network, pools }),
       source: log,
@@ -58,7 +64,11 @@ async function each(verb: string, { json }: { json: boolean }, examine: Examine)
         bar?.setTotal(Math.max(total, done));
         bar?.update(done);
       };
-      const seen = await examine(stores, stream, { signal: stop.signal, onProgress }).finally(() => bar?.stop());
+      const seen = await recorded(
+        admin,
+        { act, target: stream },
+        { signal: stop.signal, work: (signal) => examine(stores, stream, { signal, onProgress }), summary },
+      ).finally(() => bar?.stop());
       if (isDamaged(seen.report) && seen.done.length === 0) process.exitCode = 1;
       const last = await log.head(stream).then(
         ({ lastSequence }) => lastSequence,
@@ -69,6 +79,15 @@ async function each(verb: string, { json }: { json: boolean }, examine: Examine)
     const lost = await stores.store.losses();
     if (lost.length > 0) print({ lost }, { json, human: () => lossTable(lost) });
   });
+}
+
+const mostSentences = 50;
+
+/** What the log keeps of it. */
+function summary({ report, done }: Seen): object {
+  const { events, position } = report;
+  const findings = sentences(report).slice(0, mostSentences);
+  return { events, position, damaged: isDamaged(report), findings, done: done.slice(0, mostSentences) };
 }
 
 /** `last` is where the stream ends; null where there is none. */

@@ -5,6 +5,7 @@ import { metaSchema } from '../engine/models/engine/generations.ts';
 import { throughPool } from '../engine/models/pool.ts';
 import { AppError } from '../kit/errors.ts';
 import { configFromEnvironment } from '../config.ts';
+import { findAdmin, recorded } from './admin-client.ts';
 import { print } from './output.ts';
 import { withStores } from './stores.ts';
 
@@ -19,15 +20,23 @@ export async function rekey({ json, yes = false }: { json: boolean; yes?: boolea
       'Every log begins anew under another key, and whoever verifies them needs that key (/v1/logs): repeat with --yes',
     );
   const config = configFromEnvironment();
-  await withStores(config, 'rekey', async ({ connection: nc, network, pools }) => {
-    const streams = await rekeyLogs({
-      nc,
-      network,
-      policies: streamTable,
-      checkpoints: createCheckpoints(throughPool(pools.archive), metaSchema(network)),
-      memory: createMemory(nc, network),
-      isKeySet: config.logKey !== undefined,
+  await withStores(config, 'rekey', async ({ instance, connection: nc, network, pools }) => {
+    const admin = await findAdmin(instance, config);
+    const work = async () => ({
+      streams: await rekeyLogs({
+        nc,
+        network,
+        policies: streamTable,
+        checkpoints: createCheckpoints(throughPool(pools.archive), metaSchema(network)),
+        memory: createMemory(nc, network),
+        isKeySet: config.logKey !== undefined,
+      }),
     });
+    const { streams } = await recorded(
+      admin,
+      { act: 'rekey', target: 'logs' },
+      { signal: new AbortController().signal, work },
+    );
     const human = (): string =>
       `${streams.length} logs begin anew with their next checkpoints; /v1/logs has their keys then.`;
     print({ streams }, { json, human });

@@ -5,6 +5,7 @@ import { type AnyProjection, projections } from '../projections/all.ts';
 import { configFromEnvironment } from '../config.ts';
 import { dropPrevious, switchBack } from '../engine/models/build/switch.ts';
 import { rebuild } from '../engine/models/build/rebuild.ts';
+import { type AdminClient, findAdmin, haveDone, recorded } from './admin-client.ts';
 import { type Stores, withStores } from './stores.ts';
 import { print } from './output.ts';
 
@@ -30,12 +31,14 @@ export async function replay(name: string, options: ReplayOptions): Promise<void
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const run = verbOf(options);
-  await withStores(configFromEnvironment(), 'replay', async (stores) => {
+  const config = configFromEnvironment();
+  await withStores(config, 'replay', async (stores) => {
+    const admin = await findAdmin(stores.instance, config);
     const refused: AppError[] = [];
     if (run === buildOne) await stores.giveWay();
     for (const projection of wanted) {
       try {
-        await run(stores, { projection, json: options.json, signal: stop.signal });
+        await run(stores, { admin, projection, json: options.json, signal: stop.signal });
       } catch (caught) {
         if (!(caught instanceof AppError) || stop.signal.aborted) throw caught;
         refused.push(caught);
@@ -53,27 +56,32 @@ function refuse(refused: readonly AppError[]): void {
   throw new AppError(first.code, refused.map(({ message }) => message).join('\n'), { cause: first });
 }
 
-type Run = Readonly<{ projection: AnyProjection; json: boolean; signal: AbortSignal }>;
+type Run = Readonly<{ admin: AdminClient | undefined; projection: AnyProjection; json: boolean; signal: AbortSignal }>;
 
 function verbOf({ back, dropPrevious: drop }: ReplayOptions): (stores: Stores, run: Run) => Promise<void> {
   if (back) return goBack;
   return drop ? dropOne : buildOne;
 }
 
-async function buildOne({ log, pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
+/** In this process, which gives way; the instance records it. */
+async function buildOne({ log, pools, network }: Stores, { admin, projection, json, signal }: Run): Promise<void> {
   const bar = json || !process.stderr.isTTY ? undefined : progressBar(projection.name);
   const startedAt = performance.now();
-  const done = await rebuild({
-    pools,
-    source: log,
-    projection,
-    network,
-    signal,
-    onProgress: ({ done: facts, total, perSecond }) => {
-      bar?.setTotal(Math.max(total, facts));
-      bar?.update(facts, { rate: Math.round(perSecond) });
-    },
-  }).finally(() => bar?.stop());
+  const work = (ending: AbortSignal) =>
+    rebuild({
+      pools,
+      source: log,
+      projection,
+      network,
+      signal: ending,
+      onProgress: ({ done: facts, total, perSecond }) => {
+        bar?.setTotal(Math.max(total, facts));
+        bar?.update(facts, { rate: Math.round(perSecond) });
+      },
+    });
+  const done = await recorded(admin, { act: 'rebuild', target: projection.name }, { signal, work }).finally(() =>
+    bar?.stop(),
+  );
   const ms = Math.round(performance.now() - startedAt);
   const rate = Math.round((done.facts / Math.max(ms, 1)) * 1000);
   print(
@@ -86,8 +94,11 @@ async function buildOne({ log, pools, network }: Stores, { projection, json, sig
   );
 }
 
-async function goBack({ log, pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
-  const { generation, facts } = await switchBack({ pools, source: log, projection, network, signal });
+/** The instance does it; without one that answers, this process does. */
+async function goBack({ log, pools, network }: Stores, { admin, projection, json, signal }: Run): Promise<void> {
+  const { generation, facts } = admin
+    ? await haveDone(admin, `projections/${projection.name}/back`, signal)
+    : await switchBack({ pools, source: log, projection, network, signal });
   print(
     { projection: projection.name, generation, facts },
     {
@@ -97,8 +108,10 @@ async function goBack({ log, pools, network }: Stores, { projection, json, signa
   );
 }
 
-async function dropOne({ pools, network }: Stores, { projection, json, signal }: Run): Promise<void> {
-  const { generation } = await dropPrevious({ pools, network, signal }, projection.name);
+async function dropOne({ pools, network }: Stores, { admin, projection, json, signal }: Run): Promise<void> {
+  const { generation } = admin
+    ? await haveDone(admin, `projections/${projection.name}/drop`, signal)
+    : await dropPrevious({ pools, network, signal }, projection.name);
   print(
     { projection: projection.name, dropped: generation },
     { json, human: () => `${projection.name}: generation ${generation} is dropped` },

@@ -1,5 +1,8 @@
 import prettyMs from 'pretty-ms';
-import { streams } from '../events/streams.ts';
+import { type Overview, readOverview } from '../edges/admin/overview.ts';
+import { readHeads } from '../engine/log/head.ts';
+import { findInstance, type Instance } from '../engine/servers/instance.ts';
+import { findAdmin } from './admin-client.ts';
 import { rounds } from '../projections/rounds/rounds.ts';
 import { archiveStateOf } from '../engine/archive/observed.ts';
 import { configFromEnvironment } from '../config.ts';
@@ -8,39 +11,30 @@ import { type Stores, withStores } from './stores.ts';
 import { addressList } from '../kit/net-address.ts';
 import { print, table } from './output.ts';
 
-/** `annals status`: streams, projections, sync and lag of the running instance. */
+/** `annals status`: streams, projections, sync and lag of the running instance, as that itself reports them. */
 export async function status({ json }: { json: boolean }): Promise<void> {
-  await withStores(configFromEnvironment(), 'status', async (stores) => {
-    const seen = await check(stores);
-    print(seen, { json, human: () => forPeople(seen) });
-  });
+  const config = configFromEnvironment();
+  const instance = await findInstance(config);
+  const admin = await findAdmin(instance, config);
+  const overview = admin
+    ? ((await admin.get('/admin/v1/status')) as Overview)
+    : await withStores(config, 'status', readStores);
+  const { network, pid, startedAt, urls } = instance;
+  const seen = { network, pid, started_at: startedAt, urls, ...overview };
+  print(seen, { json, human: () => forPeople(seen) });
 }
 
-type Seen = Awaited<ReturnType<typeof check>>;
+type Seen = Pick<Instance, 'network' | 'pid' | 'urls'> & Readonly<{ started_at: string }> & Overview;
 
-async function check({ instance, log, pools, network }: Stores) {
+/** For an instance that answers no administration. */
+async function readStores({ connection, pools, network }: Stores): Promise<Overview> {
   const reader = createReader({ pools, network });
-  const [heads, generations, sources, archive] = await Promise.all([
-    Promise.all(streams.map(async (stream) => ({ stream, ...(await log.head(stream)) }))),
-    reader.generations(),
-    reader.read(rounds).catch(() => []),
-    archiveStateOf(pools, network)(),
-  ]);
-  const headOf = new Map(heads.map(({ stream, lastSequence }) => [stream, lastSequence]));
-  return {
-    network,
-    pid: instance.pid,
-    started_at: instance.startedAt,
-    urls: instance.urls,
-    streams: heads,
-    projections: generations.map((one) => ({
-      ...one,
-      behind: Math.max(0, (headOf.get(one.stream) ?? 0) - one.position),
-    })),
-    archive: archive.standings,
-    lost: archive.losses,
-    sync: sources,
-  };
+  return await readOverview({
+    heads: () => readHeads(connection, network),
+    generations: reader.generations,
+    rounds: () => reader.read(rounds),
+    archive: archiveStateOf(pools, network),
+  });
 }
 
 function forPeople(seen: Seen): string {

@@ -3,7 +3,7 @@ import { createCheckpoints } from '../engine/archive/proof/checkpoints.ts';
 import { signNow } from '../engine/archive/proof/sign-now.ts';
 import type * as thread from '../engine/archive/thread.ts';
 import { rebuildingInWorker } from '../engine/models/build/rebuild-in-worker.ts';
-import { switchBack } from '../engine/models/build/switch.ts';
+import { dropPrevious, switchBack } from '../engine/models/build/switch.ts';
 import { metaSchema } from '../engine/models/engine/generations.ts';
 import { pauseProjection, resumeProjection } from '../engine/models/engine/pausing.ts';
 import { throughPool } from '../engine/models/pool.ts';
@@ -37,6 +37,10 @@ export function actsOf({ nats, postgres, folder, network, pools, broker }: Conte
       (name) =>
       ({ signal }) =>
         switchBack({ pools, source, projection: projectionOf(name), network, signal }),
+    drop:
+      (projection) =>
+      ({ signal }) =>
+        dropPrevious({ pools, network, signal }, projection),
     pause: (projection) => async () => await pauseProjection(pools.write, { network, projection }),
     resume: (projection) => async () => await resumeProjection(pools.write, { network, projection }),
     checkpoint:

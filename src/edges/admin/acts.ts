@@ -12,6 +12,7 @@ import type { OperationWork, OperatorWork } from './operations.ts';
 export type Acts = Readonly<{
   rebuild: (projection: ProjectionName) => OperationWork;
   back: (projection: ProjectionName) => OperationWork;
+  drop: (projection: ProjectionName) => OperationWork;
   pause: (projection: ProjectionName) => OperationWork;
   resume: (projection: ProjectionName) => OperationWork;
   checkpoint: (log: StreamName) => OperationWork;
@@ -31,7 +32,8 @@ export type ActOptions = Readonly<{
 const tags = ['Operations'];
 const mostKeyCharacters = 256;
 
-const operation = component(
+/** An operation as the routes show it. */
+export const operation = component(
   'Operation',
   Type.Object({
     id: Type.String({ description: 'Id of the operation.' }),
@@ -66,7 +68,8 @@ const operationList = component('Operations', Type.Object({ operations: Type.Arr
 /** The components of these routes. */
 export const actComponents = [operation, operationList];
 
-function view({ startedAt, endedAt, progress, ...one }: Operation) {
+/** An operation in the form of its component. */
+export function operationView({ startedAt, endedAt, progress, ...one }: Operation) {
   const shown = progress && { done: progress.done, total: progress.total, eta_seconds: progress.etaSeconds };
   return { ...one, started_at: startedAt, ended_at: endedAt, progress: shown };
 }
@@ -85,7 +88,7 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
   const start = async (reply: FastifyReply, act: Act, work: OperationWork) => {
     const started = await operations.start(act, work);
     reply.code(202).header('location', `/admin/v1/operations/${started.id}`);
-    return view(started);
+    return operationView(started);
   };
   for (const [act, what] of projectionActs) {
     const schema = actSchema(`${act}_projection`, what);
@@ -119,6 +122,7 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
 const projectionActs = [
   ['rebuild', 'Rebuild a read model'],
   ['back', 'Go back to the generation of a read model that was live before'],
+  ['drop', 'Drop the generation of a read model that was live before; waits until no reader looks at it'],
   ['pause', 'Pause a read model: readers see it as it is, until it is resumed'],
   ['resume', 'Resume a read model that is paused'],
 ] as const;
@@ -146,11 +150,13 @@ function addOperations(app: App, operations: OperatorWork): void {
     response: { 200: plainAnswer('The last 100 of the network.', operationList.ref), ...errors() },
   };
   app.get('/admin/v1/operations', { schema: listSchema }, async () => ({
-    operations: (await operations.list()).map(view),
+    operations: (await operations.list()).map(operationView),
   }));
   const response = { 200: plainAnswer('The operation.', operation.ref), ...errors(404) };
   const one = { tags, operationId: 'operation', summary: 'How far an operation is', params, response };
-  app.get('/admin/v1/operations/:id', { schema: one }, async ({ params: { id } }) => view(await operations.find(id)));
+  app.get('/admin/v1/operations/:id', { schema: one }, async ({ params: { id } }) =>
+    operationView(await operations.find(id)),
+  );
   const cancel = {
     ...one,
     operationId: 'cancel_operation',
@@ -158,7 +164,7 @@ function addOperations(app: App, operations: OperatorWork): void {
     response: { ...response, ...errors(404, 409) },
   };
   app.post('/admin/v1/operations/:id/cancel', { schema: cancel }, async ({ params: { id } }) =>
-    view(await operations.cancel(id)),
+    operationView(await operations.cancel(id)),
   );
 }
 

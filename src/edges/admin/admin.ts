@@ -11,10 +11,12 @@ import { describeApi } from '../http/openapi.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
 import { createServer } from '../http/server.ts';
 import { type Acts, actComponents, addActs } from './acts.ts';
+import { addHeldActs } from './held-acts.ts';
 import { hookComponents } from './hook-schemas.ts';
 import { addHooks, type HookRoutes, hookTag } from './hooks.ts';
 import type { ActOperator } from './operation-records.ts';
 import type { OperatorWork } from './operations.ts';
+import { readOverview } from './overview.ts';
 import { adminComponents, lists } from './schemas.ts';
 import {
   leasesView,
@@ -75,7 +77,9 @@ export function createAdmin(options: AdminOptions): App {
   });
   void app.register(async (routes: App) => {
     addState(routes, options);
+    addOverview(routes, options);
     addActs(routes, options);
+    addHeldActs(routes, options);
     addHooks(routes, options);
     addDocument(routes);
   });
@@ -103,6 +107,19 @@ function addState(app: App, options: AdminOptions): void {
   app.get('/admin/v1/losses', { schema: listing('losses', 'Events that no store has any more') }, async () =>
     lossesView(await archive()),
   );
+}
+
+function addOverview(app: App, options: AdminOptions): void {
+  const schema = {
+    tags,
+    operationId: 'status',
+    summary: 'All of it at one glance, as `annals status --json` prints it',
+    response: {
+      200: plainAnswer('Streams, read models, archive, sync.', Type.Unsafe<object>({ type: 'object' })),
+      ...errors(),
+    },
+  };
+  app.get('/admin/v1/status', { schema }, async () => await readOverview(options));
 }
 
 function listing<Name extends keyof typeof lists>(name: Name, summary: string) {

@@ -16,6 +16,9 @@ export type OperationWork = (
   options: Readonly<{ signal: AbortSignal; onProgress: (progress: Pick<OperationProgress, 'done' | 'total'>) => void }>,
 ) => Promise<object>;
 
+/** Whoever worked on an operation does so no more, and nobody knows how far it was. */
+export class Interrupted extends Error {}
+
 /** The operations of a network: each request and each end is a fact, and this process works on some of them. */
 export type OperatorWork = Readonly<{
   /** The last 100, of all processes. */
@@ -33,6 +36,8 @@ export type OperatorWork = Readonly<{
    * another process works on it.
    */
   cancel: (id: string) => Promise<Operation>;
+  /** Waits until an operation that runs here has ended, and returns it. */
+  settled: (id: string) => Promise<Operation>;
   /** Ends all that run here as interrupted, and waits for them. */
   close: () => Promise<void>;
 }>;
@@ -92,6 +97,10 @@ export function createOperations(options: OperationsOptions): OperatorWork {
         throw new AppError('CONFLICT', `Process ${one.holder} works on this operation: end it there.`);
       running.get(id)?.stop.abort();
       return one;
+    },
+    settled: async (id) => {
+      await running.get(id)?.ended;
+      return await find(id);
     },
     close: async () => {
       closing.abort();
@@ -168,8 +177,9 @@ function endOf(
 ): OperationEnd {
   if (outcome.status === 'fulfilled') return { step: 'complete', operation, result: outcome.value };
   if (aborted === 'stopped') return { step: 'interrupt', operation, reason: 'The process that worked on it stopped' };
-  if (aborted === 'cancelled') return { step: 'cancel', operation };
+  if (outcome.reason instanceof Interrupted) return { step: 'interrupt', operation, reason: outcome.reason.message };
   const { code, message } = toAppError(outcome.reason);
+  if (aborted === 'cancelled' || code === 'CANCELLED') return { step: 'cancel', operation };
   return { step: 'fail', operation, code, message };
 }
 

@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findAdmin, recorded, type AdminClient } from '../../src/cli/admin-client.ts';
+import { parseConfig } from '../../src/config.ts';
+import { announce, type Instance } from '../../src/engine/servers/instance.ts';
+import { streams } from '../../src/events/streams.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import { startAdmin } from '../../src/roles/admin.ts';
+import { type Context, openStores } from '../../src/roles/context.ts';
+import { projector } from '../../src/roles/projector.ts';
+import type { Part } from '../../src/roles/role.ts';
+import { freshFolder } from '../support/fresh-folder.ts';
+import { until } from '../support/polling.ts';
+import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { jsonLines, runVerb } from '../support/verb.ts';
+
+type Json = Record<string, unknown>;
+
+const network = freshNetwork();
+const made = freshFolder();
+const stop = new AbortController();
+const parts: Part[] = [];
+let context: Context;
+let instance: Instance;
+let admin: AdminClient;
+let withdraw: () => Promise<void>;
+
+beforeAll(async () => {
+  const { url, user, pass } = testNats();
+  const nats = { url, user, pass };
+  const postgres = await freshDatabase();
+  const config = parseConfig({ DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' });
+  const folder = path.join(made.folder, network);
+  const servers = {
+    nats: { ...testNats(), from: 'a test' },
+    postgres,
+    folder,
+    database: undefined,
+    stop: async () => undefined,
+  };
+  const logger = pino({ level: 'silent' });
+  context = await openStores(config, servers, { logger, signal: stop.signal });
+  parts.push(await startAdmin(context));
+  for await (const part of projector.start({ ...context, running: parts })) parts.push(part);
+  const startedAt = new Date().toISOString();
+  instance = { pid: process.pid, network, startedAt, urls: parts[0]?.urls ?? {}, nats, postgres };
+  withdraw = await announce(config, instance);
+  const match = await findAdmin(instance, config);
+  if (!match) throw new Error('the socket does not answer');
+  admin = match;
+  await until('rounds is live', async () => {
+    const { projections } = await admin.get('/admin/v1/projections');
+    return (projections as Json[]).every(({ status }) => status === 'live');
+  });
+});
+afterAll(async () => {
+  await withdraw?.();
+  for (const part of parts.toReversed()) await part.stop();
+  stop.abort();
+  await Promise.all([context.pools.end(), context.broker.close()]);
+  made.remove();
+});
+
+const operations = async () => (await admin.get('/admin/v1/operations'))['operations'] as Json[];
+const lastOf = async (act: string) => (await operations()).find((one) => one['act'] === act) ?? {};
+const untilEnded = async (act: string) =>
+  await until(`${act} has ended`, async () => {
+    const one = await lastOf(act);
+    return one['status'] !== 'running' && one;
+  });
+
+describe('the verbs of an instance that runs', () => {
+  it('show its status through the socket', async () => {
+    const [status] = jsonLines(await runVerb(made.folder, 'status', '--json'));
+    expect(status).toMatchObject({ network, pid: process.pid, lost: [] });
+    expect((status?.['streams'] as Json[]).map((one) => one['stream'])).toEqual(streams);
+  });
+
+  it('are facts of the log: a rebuild in a process of its own, and a switch back by the instance', async () => {
+    const rebuilt = await runVerb(made.folder, 'replay', 'rounds', '--json');
+    expect(rebuilt).toMatchObject({ status: 0, stderr: '' });
+    const operator = { via: 'cli' };
+    const target = 'rounds';
+    expect(await lastOf('rebuild')).toMatchObject({ target, operator, status: 'succeeded', result: { generation: 2 } });
+    const back = await runVerb(made.folder, 'replay', 'rounds', '--back', '--json');
+    expect([back.stderr, jsonLines(back)]).toEqual(['', [{ projection: 'rounds', generation: 1, facts: 0 }]]);
+    expect(await lastOf('back')).toMatchObject({ target, operator, status: 'succeeded', result: { generation: 1 } });
+    const none = await runVerb(made.folder, 'replay', 'transfers', '--back', '--json');
+    expect(none).toMatchObject({ status: 1, stderr: expect.stringContaining('has no previous generation') });
+    expect(await lastOf('back')).toMatchObject({ target: 'transfers', status: 'failed', error: { code: 'NOT_FOUND' } });
+  });
+
+  it('are facts of each stream that they compare', async () => {
+    const compared = jsonLines(await runVerb(made.folder, 'repair', '--dry-run', '--json'));
+    const scrubs = (await operations()).filter((one) => one['act'] === 'scrub');
+    expect(scrubs.map((one) => one['target']).toReversed()).toEqual(compared.map((one) => one['stream']));
+    for (const one of scrubs) expect(one).toMatchObject({ status: 'succeeded', result: { damaged: false } });
+  });
+});
+
+describe('an act that the caller works on', () => {
+  const signal = stop.signal;
+  const untilAborted = async (ending: AbortSignal): Promise<never> => {
+    if (!ending.aborted) await once(ending, 'abort');
+    throw new AppError('CANCELLED', 'ended');
+  };
+
+  it('is cancelled where it is worked on', async () => {
+    const work = recorded(admin, { act: 'repair', target: 'NODES' }, { signal, work: untilAborted });
+    work.catch(() => undefined);
+    const { id } = await until('it runs', async () => {
+      const one = await lastOf('repair');
+      return one['status'] === 'running' && one;
+    });
+    await admin.post(`/admin/v1/operations/${String(id)}/cancel`);
+    await expect(work).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(await lastOf('repair')).toMatchObject({ target: 'NODES', status: 'cancelled' });
+    const again = admin.post(`/admin/v1/operations/${String(id)}/end`, { result: {} });
+    await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('fails as its work does', async () => {
+    const failing = async () => {
+      throw new AppError('UNAVAILABLE', 'no answer');
+    };
+    const work = recorded(admin, { act: 'drop', target: 'rounds' }, { signal, work: failing });
+    await expect(work).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await lastOf('drop')).toMatchObject({
+      status: 'failed',
+      error: { error: 'no answer', code: 'UNAVAILABLE' },
+    });
+  });
+
+  it('is interrupted where its process goes away', async () => {
+    const started = Promise.withResolvers<unknown>();
+    const leave = await admin.lines('/admin/v1/operations', { act: 'rekey', target: 'logs' }, started.resolve);
+    expect(await started.promise).toEqual({ operation: expect.any(String) });
+    expect(await lastOf('rekey')).toMatchObject({ status: 'running' });
+    leave();
+    expect(await untilEnded('rekey')).toMatchObject({ status: 'interrupted' });
+  });
+
+  it('is of the acts that there are', async () => {
+    const unknown = admin.lines('/admin/v1/operations', { act: 'dance', target: 'x' }, () => undefined);
+    await expect(unknown).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(admin.post('/admin/v1/operations/nothing/end', {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is worked on also where it cannot be recorded', async () => {
+    const work = async () => ({ done: true });
+    expect(await recorded(undefined, { act: 'repair', target: 'NODES' }, { signal, work })).toEqual({ done: true });
+  });
+});
