@@ -102,6 +102,8 @@ export function parseConfig(env: Readonly<Record<string, string | undefined>>): 
     problems.push('GRPC_TLS_CERT and GRPC_TLS_KEY belong together; one of them is unset');
   if (parsed.grpcTlsClientCa !== undefined && parsed.grpcTlsCert === undefined)
     problems.push('GRPC_TLS_CLIENT_CA is set without GRPC_TLS_CERT');
+  if (parsed.adminPort !== undefined && !env[settings.adminTokens.env])
+    problems.push('ADMIN_PORT is set without ADMIN_TOKEN, which has to guard it');
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze({
     ...parsed,

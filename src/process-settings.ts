@@ -1,4 +1,5 @@
 import { type Network, parseNetwork } from './events/ids.ts';
+import { adminSettings } from './edges/admin/settings.ts';
 import { setting } from './kit/setting.ts';
 import { host, oneOf, port, subnets, text, Unfit } from './kit/setting-forms.ts';
 import { tracingSettings } from './kit/tracing/settings.ts';
@@ -44,6 +45,7 @@ export const processSettings = {
     'Form of the log lines: pretty or json; unset: pretty on a terminal',
   ),
   ...tracingSettings,
+  ...adminSettings,
 } as const;
 
 /** The name of a network; fails with `Unfit`. */

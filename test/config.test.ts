@@ -96,8 +96,10 @@ describe('parseConfig', () => {
       DB_DSN: 'mysql://u:secret@h',
       CURSOR_KEY: 'short',
       ROLES: 'indexer,cook',
+      ADMIN_PORT: '18090',
+      ADMIN_TOKEN: 'night:secret',
     });
-    expect(problems).toHaveLength(6);
+    expect(problems).toHaveLength(7);
     expect(problems.join('\n')).toContain('PORT is "70000"; it takes a whole number from 0 to 65535');
     expect(problems.join('\n')).toContain('ROLES');
     expect(problems.join('\n')).not.toContain('secret');

@@ -103,7 +103,8 @@ async function goBack({ log, pools, network }: Stores, { admin, projection, json
     { projection: projection.name, generation, facts },
     {
       json,
-      human: () => `${projection.name}: generation ${generation} is live again, ${facts} facts later; --back undoes it`,
+      human: () =>
+        `${projection.name}: generation ${String(generation)} is live again, ${String(facts)} facts later; --back undoes it`,
     },
   );
 }
@@ -114,7 +115,7 @@ async function dropOne({ pools, network }: Stores, { admin, projection, json, si
     : await dropPrevious({ pools, network, signal }, projection.name);
   print(
     { projection: projection.name, dropped: generation },
-    { json, human: () => `${projection.name}: generation ${generation} is dropped` },
+    { json, human: () => `${projection.name}: generation ${String(generation)} is dropped` },
   );
 }
 

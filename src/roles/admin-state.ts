@@ -1,4 +1,4 @@
-import type { AdminState } from '../edges/admin/admin.ts';
+import type { AdminState } from '../edges/admin/admin-state.ts';
 import { archiveStateOf } from '../engine/archive/observed.ts';
 import { createCheckpoints } from '../engine/archive/proof/checkpoints.ts';
 import { metaSchema } from '../engine/models/engine/generations.ts';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { createAdmin } from '../edges/admin/admin.ts';
+import { type AdminOptions, createAdmin } from '../edges/admin/admin.ts';
+import { tokenHolder } from '../edges/admin/guard.ts';
 import { ownerOf } from '../edges/admin/operators.ts';
 import { openPrivateSocket } from '../edges/admin/private-socket.ts';
 import { toAppError } from '../kit/errors.ts';
@@ -16,35 +17,52 @@ import type { Part } from './role.ts';
 const socketName = 'admin.sock';
 
 /**
- * The administration of this instance on a socket of its owner, `DATA_DIR/<network>/admin.sock`.
+ * The administration of this instance on a socket of its owner, `DATA_DIR/<network>/admin.sock`, and on `ADMIN_PORT`
+ * where one is set, for those who have a token.
  *
- * A process that shares the folder with one that runs already has none of its own, and says so.
+ * A process that shares the folder with one that runs already has no socket of its own, and says so.
  */
 export async function startAdmin(context: Context): Promise<Part> {
-  const { folder, logger, version } = context;
+  const { config, folder, logger, version } = context;
   const operations = operationsOf(context);
   const { hooks, close } = hooksFor(context);
-  const app = createAdmin({
+  const shared = {
     ...stateOf(context),
     acts: actsOf(context),
     hooks,
     operations,
-    operatorOf: ownerOf,
     clock: () => Date.now(),
     logger,
     version,
-  });
+  };
+  const app = createAdmin({ ...shared, operatorOf: ownerOf });
   await mkdir(folder, { recursive: true });
   const file = path.join(folder, socketName);
   const socket = await openPrivateSocket(file, (at) => app.listen({ path: at }));
   if (socket === undefined) logger.warn({ file }, 'another process of this folder answers the administration');
-  const failed = once(app.server, 'error').then(([error]: unknown[]) => Promise.reject(toAppError(error)));
+  const guarded = await openPort(config, shared);
+  const failures = [app, ...(guarded ? [guarded.app] : [])].map(async (one) => {
+    const [error]: unknown[] = await once(one.server, 'error');
+    throw toAppError(error);
+  });
+  const failed = Promise.race(failures);
   failed.catch(() => undefined);
   const stop = async (): Promise<void> => {
     await socket?.remove();
-    await app.close();
+    await Promise.all([app.close(), guarded?.app.close()]);
     await close();
     await operations.close();
   };
-  return { name: 'administration', urls: socket ? { admin: socket.path } : {}, checks: [], gauges: [], failed, stop };
+  const urls = { ...(socket && { admin: socket.path }), ...(guarded && { administration: guarded.url }) };
+  return { name: 'administration', urls, checks: [], gauges: [], failed, stop };
+}
+
+async function openPort(
+  { adminPort: port, adminHost, adminTokens: tokens }: Context['config'],
+  shared: Omit<AdminOptions, 'operatorOf' | 'tokens'>,
+) {
+  if (port === undefined) return undefined;
+  const app = createAdmin({ ...shared, operatorOf: tokenHolder(tokens), tokens });
+  const base = await app.listen({ host: adminHost, port });
+  return { app, url: `${base}/admin/openapi.json` };
 }

@@ -18,6 +18,9 @@ export function plannedPorts(config: Config): PlannedPort[] {
     ...opened(config.natsUrl === undefined, 'NATS_PORT', config.natsPort),
     ...opened(config.natsUrl === undefined, 'NATS_WS_PORT', config.natsWsPort),
     ...opened(config.dbDsn === undefined, 'PG_PORT', config.pgPort),
+    ...(config.adminPort === undefined
+      ? []
+      : [{ setting: 'ADMIN_PORT', host: config.adminHost, port: config.adminPort }]),
     ...configuredRoles(config).flatMap((role) => role.ports(config)),
   ];
 }

@@ -20,6 +20,7 @@ import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
 
 type Json = Record<string, unknown>;
 
+const token = 'b'.repeat(40);
 const stop = new AbortController();
 const network = freshNetwork();
 const made = freshFolder();
@@ -58,6 +59,8 @@ beforeAll(async () => {
     NETWORK: network,
     PORT: '0',
     CHECKPOINT_INTERVAL: '1h',
+    ADMIN_PORT: '0',
+    ADMIN_TOKEN: `${'a'.repeat(32)},night:${token}`,
     DURABILITY: 'relaxed',
   });
   const servers = {
@@ -149,7 +152,7 @@ describe('the administration', () => {
 
   it('leaves the socket of a process that runs alone, and replaces that of one that is gone', async () => {
     const second = await startAdmin(context);
-    expect(second.urls).toEqual({});
+    expect(Object.keys(second.urls)).toEqual(['administration']);
     await second.stop();
     expect((await ask(socket, '/admin/v1/losses')).status).toBe(200);
     const elsewhere = path.join(made.folder, 'killed');
@@ -171,6 +174,46 @@ describe('the administration', () => {
     expect((await ask(readlinkSync(link), '/admin/v1/losses')).status).toBe(200);
     await long.stop();
     expect(() => readlinkSync(link)).toThrow('ENOENT');
+  });
+});
+
+describe('the administration on a port', () => {
+  const port = async (address: string, init: RequestInit = {}) =>
+    await fetch(new URL(address, parts[0]?.urls['administration']), init);
+
+  it('wants a token, whatever is requested, and lets nobody guess', async () => {
+    expect(parts[0]?.urls['administration']).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
+    for (const authorization of ['', 'Bearer', `Bearer ${token}x`, `Basic ${token}`, `Bearer night:${token}`])
+      for (const address of ['/admin/v1/losses', '/admin/openapi.json', '/admin/v1/projections/rounds/rebuild']) {
+        const method = address.endsWith('rebuild') ? 'POST' : 'GET';
+        const answer = await port(address, { method, headers: authorization === '' ? {} : { authorization } });
+        expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+        expect(await answer.json()).toMatchObject({ code: 'UNAUTHORIZED' });
+      }
+  });
+
+  it('records acts under the name of their token', async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    const started = await port('/admin/v1/projections/rounds/resume', { method: 'POST', headers });
+    expect(started.status).toBe(202);
+    expect(await started.json()).toMatchObject({ act: 'resume', operator: { via: 'token', name: 'night' } });
+    const document = (await (await port('/admin/openapi.json', { headers })).json()) as Json;
+    expect(document).toMatchObject({ components: { securitySchemes: { adminToken: { scheme: 'bearer' } } } });
+  });
+
+  it('bounds what one address requests, with a code of its own', async () => {
+    const refused = await until('there were too many', async () => {
+      const answers = await Promise.all(Array.from({ length: 200 }, () => port('/admin/v1/sources')));
+      const read = await Promise.all(
+        answers.map(async (one) => ({
+          status: one.status,
+          after: one.headers.get('retry-after'),
+          body: await one.json(),
+        })),
+      );
+      return read.find(({ status }) => status === 429);
+    });
+    expect(refused).toMatchObject({ after: expect.stringMatching(/^\d+$/), body: { code: 'TOO_MANY_REQUESTS' } });
   });
 });
 

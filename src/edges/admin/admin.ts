@@ -1,44 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { ArchiveState } from '../../engine/archive/observed.ts';
-import type { Heads } from '../../engine/log/head.ts';
-import type { LagTracker } from '../../engine/log/lag.ts';
-import type { Leases } from '../../engine/log/leases.ts';
-import type { Generation } from '../../engine/models/engine/generations.ts';
 import type { Logger } from '../../kit/logger.ts';
-import type { RoundRow } from '../../projections/tables.ts';
 import { describeApi } from '../http/openapi.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
 import { createServer } from '../http/server.ts';
 import { type Acts, actComponents, addActs } from './acts.ts';
+import { guard, tokenScheme } from './guard.ts';
 import { addHeldActs } from './held-acts.ts';
 import { hookComponents } from './hook-schemas.ts';
 import { addHooks, type HookRoutes, hookTag } from './hooks.ts';
 import type { ActOperator } from './operation-records.ts';
 import type { OperatorWork } from './operations.ts';
 import { readOverview } from './overview.ts';
+import type { AdminToken } from './settings.ts';
 import { adminComponents, lists } from './schemas.ts';
-import {
-  leasesView,
-  type LogEnds,
-  logsView,
-  lossesView,
-  projectionsView,
-  type SignedLogs,
-  sourcesView,
-  streamsView,
-} from './views.ts';
-
-/** What the administration shows. */
-export type AdminState = Readonly<{
-  generations: () => Promise<readonly Generation[]>;
-  heads: () => Promise<Heads>;
-  lag: Pick<LagTracker, 'lagMs'>;
-  rounds: () => Promise<readonly RoundRow[]>;
-  archive: () => Promise<ArchiveState>;
-  logs: () => Promise<SignedLogs>;
-  leases: Pick<Leases, 'list'>;
-}>;
+import type { AdminState } from './admin-state.ts';
+import { leasesView, type LogEnds, logsView, lossesView, projectionsView, sourcesView, streamsView } from './views.ts';
 
 /** What the administration of an instance shows and works on. */
 export type AdminOptions = AdminState &
@@ -48,6 +25,8 @@ export type AdminOptions = AdminState &
     operations: OperatorWork;
     /** Who a request is of. */
     operatorOf: (request: FastifyRequest) => ActOperator;
+    /** Where it is on a port: who is let through. */
+    tokens?: readonly AdminToken[];
     clock: () => number;
     logger: Logger;
     version: string;
@@ -58,24 +37,27 @@ const bodyBytes = 64 * 1024;
 
 /**
  * The administration of an instance: what its parts are doing. Whoever reaches it may do everything that it offers, so
- * it listens on a socket of the owner alone.
+ * it listens on a socket of the owner, or lets through only who has a token.
  */
 export function createAdmin(options: AdminOptions): App {
-  const { logger, version } = options;
+  const { logger, version, tokens } = options;
   const app = createServer({ logger, bodyBytes, guide: '/admin/openapi.json says' });
   app.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   describeApi(app, {
     title: 'Annals administration',
     version,
-    description: 'What an instance is doing, for its operator. It is served on a Unix socket of its owner.',
+    description:
+      'What an instance is doing, for its operator. It is served on a Unix socket of its owner, and with a token on `ADMIN_PORT`.',
     tags: [
       { name: tags[0] ?? '', description: 'What the parts of the instance are doing.' },
       { name: 'Operations', description: 'Work of an operator, which may take long.' },
       { name: hookTag, description: 'Where events are sent as they are written, and how far that is.' },
     ],
+    ...(tokens && { securitySchemes: tokenScheme }),
     components: [...adminComponents, ...actComponents, ...hookComponents],
   });
   void app.register(async (routes: App) => {
+    if (tokens) guard(routes, tokens);
     addState(routes, options);
     addOverview(routes, options);
     addActs(routes, options);

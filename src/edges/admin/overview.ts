@@ -1,5 +1,5 @@
 import { streams } from '../../events/streams.ts';
-import type { AdminState } from './admin.ts';
+import type { AdminState } from './admin-state.ts';
 
 /** What an overview is made of. */
 export type OverviewSources = Pick<AdminState, 'heads' | 'generations' | 'rounds' | 'archive'>;

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
+import { isBearer } from '../../http/bearer.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { traceparentOf } from '../../../kit/tracing/trace-context.ts';
 import type { RouteDependencies } from './dependencies.ts';
@@ -61,11 +61,3 @@ export function syncRoutes(app: App, { requestSync, settings, clock }: RouteDepe
     };
   });
 }
-
-/** Compares digests, so that the duration reveals nothing of the token or its length. */
-function isBearer(header: string | undefined, token: string): boolean {
-  const input = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
-  return timingSafeEqual(digest(input), digest(token));
-}
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
