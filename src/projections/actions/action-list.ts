@@ -34,6 +34,8 @@ export type ActionPage = Readonly<{
   rows: ListedAction[];
   total: number;
   hasMore: boolean;
+  /** The accounts that the filter's SuperNode stands for; none of a page of the past. */
+  accounts: readonly string[];
 }>;
 
 /**
@@ -76,12 +78,13 @@ export async function listActions(
       ),
     },
   });
-  return pageIn(rows, limit);
+  const accounts = filter.supernode ? owners.map(({ address }) => address) : [];
+  return { ...pageIn(rows, limit), accounts };
 }
 
 function pageIn(rows: readonly Listed[], limit: number): ActionPage {
   const result = rows.filter((row) => row.id !== null);
-  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit };
+  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit, accounts: [] };
 }
 
 function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuilder<unknown> {

@@ -41,6 +41,7 @@ function addAction(app: App, dependencies: RouteDependencies): void {
     const answer: ShownRecord['answer'] = async (snapshot) => {
       const row = isActionId(id) ? await snapshot.ask(new ActionById({ id })) : undefined;
       if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
+      if (!explain) snapshot.dependOn((version) => version.id === id);
       const detail = await detailOf(snapshot.ask, row);
       if (!explain) return detail;
       const fieldsOf = async (at: typeof row) => await detailOf(snapshot.ask, at);

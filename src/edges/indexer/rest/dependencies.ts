@@ -1,5 +1,6 @@
 import type { App } from '../../http/schema.ts';
-import type { Followed, Reading } from '../../../projections/reading.ts';
+import type { Reader } from '../../../engine/models/read/reading.ts';
+import type { Followed } from '../../../projections/reading.ts';
 import type { Parsed } from '../../../kit/setting.ts';
 import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
@@ -39,7 +40,7 @@ type RestSettings = Pick<Parsed<typeof indexerSettings>, 'corsAllowOrigins' | 'a
 /** Everything that the REST edge takes from outside. */
 export type RestDependencies = Readonly<{
   /** Consistent snapshots of the read models. */
-  reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
+  reader: Pick<Reader, 'read'>;
   lag: LagTracker;
   /** What the log and its archive know of the past. */
   past: PastLog;

@@ -48,7 +48,8 @@ export function versionsRoutes(app: App, { read }: RouteDependencies): void {
     app.get(`/v1/${of}/:id/versions`, { schema }, async (request, reply) => {
       const { id } = request.params;
       const scope = { projections: [of], sources: [of], instant: instantOf(request) };
-      return await read(reply, scope, async ({ ask }) => {
+      return await read(reply, scope, async ({ ask, dependOn }) => {
+        dependOn((action) => action.id === id);
         const match = isId(id) ? await ask(new VersionsOfRecord({ of, id, limit: mostShown })) : undefined;
         if (!match || match.total === 0) throw new AppError('NOT_FOUND', 'There is no record of this id.');
         return {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { seeded } from '../../../support/random-history.ts';
-import { historyOf, paths } from './mixed-history.ts';
+import { historyOf, pathsOf } from './mixed-history.ts';
 import { startMovingWorld } from './moving-world.ts';
 
 const longestChunk = 12;
@@ -12,8 +12,9 @@ it.each([1, 2])(
     onTestFinished(close);
     const random = seeded(seed);
     const facts = historyOf(seed);
+    const paths = pathsOf(facts);
     // What is counted incrementally is compared each time.
-    const some = () => paths.filter((path) => path.endsWith('/action-stats') || random.chance(0.3));
+    const some = () => paths.filter((path) => path.endsWith('/action-stats') || random.chance(0.2));
     for (let at = 0; at < facts.length;) {
       const chunk = 1 + random.below(longestChunk);
       const headers = { prefer: 'wait=10', 'annals-position': token('ACTIONS', 'NODES', 'PROBES', 'SYNC') };

@@ -35,7 +35,7 @@ export const operator = addressOf('lumeravaloper', 'op-a');
 const account = addressOf('lumera', 'acc1');
 const creator = addressOf('lumera', 'creator1');
 
-/** Every read of `/v1`, with every filter of its lists. */
+/** Every read of `/v1` that shows the past, with every filter of its lists. */
 export const paths = [
   '/v1/actions',
   '/v1/actions?limit=3&include_transactions=true',
@@ -62,3 +62,29 @@ export const paths = [
   `/v1/supernodes/${operator}/paymentInfo`,
   '/v1/version/matrix',
 ];
+
+/** Lists of each of several addresses: what changes one of them leaves most others as they are. */
+const listsOfEach = [
+  ...['creator0', 'creator2', 'acc0'].map((name) => `creator=${addressOf('lumera', name)}`),
+  ...['acc0', 'acc4', 'stranger'].map((name) => `supernode=${addressOf('lumera', name)}&limit=2`),
+  ...['op-A', 'op-b'].map((name) => `supernode=${addressOf('lumeravaloper', name)}&type=sense`),
+].map((filter) => `/v1/actions?${filter}`);
+
+/** The same, with the other routes that read from the read models alone, and some of a history's actions. */
+export const pathsOf = (facts: readonly Fact[]): string[] => [
+  ...paths,
+  ...listsOfEach,
+  ...actionsIn(facts).flatMap((id) => [`/v1/actions/${id}`, `/v1/actions/${id}/versions`]),
+  '/v1/actions?toHeight=20000&state=finalized',
+  '/v1/actions/stats?type=sense&to=2026-01-02T12:00:00Z',
+  '/v1/supernodes/availability?limit=3',
+  `/v1/supernodes/${operator}/availability`,
+  '/v1/incidents',
+  `/v1/supernodes/${operator}/incidents`,
+  `/v1/supernodes/${operator}/versions`,
+  ...['op-A', 'op-c'].map((name) => `/v1/supernodes/${addressOf('lumeravaloper', name)}/paymentInfo`),
+];
+
+/** Every sixth action of a history. */
+const actionsIn = (facts: readonly Fact[]): string[] =>
+  [...new Set(facts.flatMap(({ data }) => ('action' in data ? [data.action] : [])))].filter((_, at) => at % 6 === 0);

@@ -29,7 +29,16 @@ export type MovingWorld = Readonly<{
   close: () => Promise<void>;
 }>;
 
-const followed: readonly ProjectionName[] = ['actions', 'supernodes', 'validators', 'availability', 'rounds'];
+const followed: readonly ProjectionName[] = [
+  'actions',
+  'supernodes',
+  'validators',
+  'availability',
+  'rounds',
+  'uptime_days',
+  'uptime_open',
+  'incidents',
+];
 
 /** Starts the API with a projector, over the facts of a log in memory; ends with the test. */
 export async function startMovingWorld(facts: readonly Fact[] = []): Promise<MovingWorld> {
@@ -61,11 +70,12 @@ export async function startMovingWorld(facts: readonly Fact[] = []): Promise<Mov
     past: { ...pastOf([]), head: async (stream: StreamName) => await logOf(stream).head() },
     onMoved: wakeups.onMoved,
   };
-  const counting: typeof reader.read = async (use) => await reader.read(use).finally(() => (reads += 1));
+  const counting: typeof reader.read = async (use, options) =>
+    await reader.read(use, options).finally(() => (reads += 1));
   const rest = await startRest([], { reader: { ...reader, read: counting }, ...others });
   await eventually(async () => {
-    const live = await reader.generations();
-    const positions = followed.map((name) => live.find(({ projection }) => projection === name)?.position ?? -1);
+    const built = (await reader.generations()).filter(({ status }) => status === 'live');
+    const positions = followed.map((name) => built.find(({ projection }) => projection === name)?.position ?? -1);
     if (Math.min(...positions) < 0) throw new Error('The read models are not built yet');
   });
   return {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Fact } from '../../../../src/events/catalogue.ts';
 import { seeded } from '../../../support/random-history.ts';
 import { historyOf, operator, paths } from '../freshness/mixed-history.ts';
 import { type Answer, pastOf, type RestServer, startRest } from './rest-server.ts';
@@ -52,6 +53,13 @@ describe('as_of', () => {
       const [id] = (next.body.actions as { id: string }[]).map((action) => action.id);
       const byDate = await rest.get(`/v1/actions/${id}`, memento);
       expect(byDate.text).toBe((await rest.get(asOf(`/v1/actions/${id}`, `ACTIONS:${half}`))).text);
+      // The same address without that header is the head, which nothing advanced since.
+      const actionsOf = (some: readonly Fact[]) => some.flatMap(({ data }) => ('action' in data ? [data.action] : []));
+      const before = actionsOf(facts.slice(0, half));
+      const changed = `/v1/actions/${actionsOf(facts.slice(half)).find((one) => before.includes(one))}`;
+      const [then, now] = [await rest.get(changed, memento), await rest.get(changed)];
+      expect(now.text).not.toBe(then.text);
+      expect(now.text).toBe((await rest.get(asOf(changed, `ACTIONS:${facts.length}`))).text);
     } finally {
       await rest.close();
     }
