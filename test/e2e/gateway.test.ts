@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/polling.ts';
 import { sendBrokenForms } from '../support/broken-forms.ts';
 import { type Receiver, startReceiver } from '../kit/tracing/otlp-receiver.ts';
-import { expectUploadTraced } from '../kit/tracing/traced-upload.ts';
+import { expectReadTraced, expectTransactionTraced, expectUploadTraced } from '../kit/tracing/traced-requests.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { expectExampleRuns } from './gateway-example.ts';
 import {
@@ -73,6 +73,11 @@ describe('docs/gateway.md', () => {
 describe('traces', () => {
   it('lead from the request of a caller to the rows, through the log and a SuperNode', async () => {
     await expectUploadTraced(gateway, receiver);
+  });
+
+  it('lead from a transaction of a wallet to its event, and name the position of a read', async () => {
+    await expectTransactionTraced(program.instance.urls['json-rpc'] ?? '', receiver);
+    await expectReadTraced(program.base, receiver);
   });
 });
 
