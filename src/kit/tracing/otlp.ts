@@ -30,7 +30,7 @@ type ExporterOptions = Readonly<{ endpoint: string }> & Pick<TracingOptions, 'he
  * Exports spans by OTLP, as JSON over HTTP, in batches and in the background.
  *
  * Never fails and never waits for the receiver: at most 4,096 spans are kept for one that is away, the oldest go first,
- * and a warning reports the first failure of a series.
+ * and one warning reports a series of failures.
  */
 export class SpanExporter {
   readonly #url: string;
@@ -41,6 +41,7 @@ export class SpanExporter {
   #waiting: FinishedSpan[] = [];
   #dropped = 0;
   #isAway = false;
+  #failures = 0;
   #sending: Promise<void> | undefined;
 
   constructor({ endpoint, headers, serviceName, resource }: ExporterOptions, logger: Logger) {
@@ -80,9 +81,9 @@ export class SpanExporter {
         return;
       }
       if (outcome === 'refused') this.#dropped += batch.length;
-      else if (this.#isAway) {
-        this.#logger.info({ dropped: this.#dropped }, 'spans are exported again');
-        [this.#isAway, this.#dropped] = [false, 0];
+      else {
+        if (this.#isAway) this.#logger.info({ dropped: this.#dropped }, 'spans are exported again');
+        [this.#isAway, this.#failures, this.#dropped] = [false, 0, 0];
       }
     }
   }
@@ -101,17 +102,21 @@ export class SpanExporter {
       });
       await answer.body?.cancel();
       if (answer.ok) return 'sent';
-      this.#warn({ status: answer.status });
-      return passing.has(answer.status) ? 'away' : 'refused';
+      const isPassing = passing.has(answer.status);
+      this.#fail({ status: answer.status }, !isPassing);
+      return isPassing ? 'away' : 'refused';
     } catch (caught) {
-      this.#warn({ err: toAppError(caught) });
+      this.#fail({ reason: toAppError(caught).message }, false);
       return 'away';
     }
   }
 
-  #warn(fields: object): void {
-    if (!this.#isAway) this.#logger.warn({ ...fields, url: this.#url }, 'spans cannot be exported');
+  /** A first failure may be a connection that was idle for too long: the second in a row is reported. */
+  #fail(fields: object, isReported: boolean): void {
+    this.#failures += 1;
+    if (this.#isAway || !(isReported || this.#failures > 1)) return;
     this.#isAway = true;
+    this.#logger.warn({ ...fields, url: this.#url }, 'spans cannot be exported');
   }
 }
 

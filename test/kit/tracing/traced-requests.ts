@@ -6,7 +6,7 @@ import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { type Json, type Registered, registered, streamed } from '../../e2e/gateway-client.ts';
 import { until } from '../../support/polling.ts';
-import type { Receiver } from './otlp-receiver.ts';
+import type { ReceivedSpan, Receiver } from './otlp-receiver.ts';
 
 const caller = { traceId: 'c0ffee00000000000000000000000042', spanId: '00f067aa0ba902b7' };
 const traceparent = `00-${caller.traceId}-${caller.spanId}-01`;
@@ -33,7 +33,7 @@ export async function expectUploadTraced(gateway: string, receiver: Receiver): P
     const paths = receiver.paths(caller.traceId);
     return wanted.filter((one) => !paths.some((path) => one.test(path)));
   };
-  await until('the trace of the upload is complete', () => lacking().length === 0, 60_000).catch(() => {
+  await until('the trace of the upload is complete', () => lacking().length === 0).catch(() => {
     expect(receiver.paths(caller.traceId)).toEqual(lacking());
   });
   const own = receiver.spans.filter(({ traceId }) => traceId === caller.traceId);
@@ -84,7 +84,7 @@ export async function expectTransactionTraced(url: string, receiver: Receiver): 
     result: `0x${Buffer.from(signed.hash()).toString('hex')}`,
   });
   const path = 'POST > eth_sendRawTransaction > commands/SubmitTransactions > send POOL';
-  await until('the trace leads to the event', () => receiver.paths(wallet.traceId).includes(path), 60_000);
+  await until('the trace leads to the event', () => receiver.paths(wallet.traceId).includes(path));
   const sent = receiver.spans.find(({ traceId, name }) => traceId === wallet.traceId && name === 'send POOL');
   expect(sent?.attributes).toMatchObject({ 'messaging.destination.name': 'POOL' });
 }
@@ -94,10 +94,13 @@ const reader = { traceId: 'c0ffee00000000000000000000000044', spanId: '00f067aa0
 /** Reads actions with a `traceparent`: the span names the route without its query, and the position that was read. */
 export async function expectReadTraced(base: string, receiver: Receiver): Promise<void> {
   const headers = { traceparent: `00-${reader.traceId}-${reader.spanId}-01` };
-  const answer = await fetch(`${base}/v1/actions?limit=1`, { headers });
-  const span = await until('the read is traced', () =>
-    receiver.spans.find(({ traceId }) => traceId === reader.traceId),
-  );
+  const answer = await until('actions are read', async () => {
+    const one = await fetch(`${base}/v1/actions?limit=1`, { headers });
+    return one.status === 200 && one;
+  });
+  const isRead = ({ traceId, attributes }: ReceivedSpan): boolean =>
+    traceId === reader.traceId && attributes['http.response.status_code'] === 200;
+  const span = await until('the read is traced', () => receiver.spans.find(isRead));
   expect(span).toMatchObject({ name: 'GET /v1/actions', kind: 2, parentSpanId: reader.spanId });
   expect(span.attributes).toMatchObject({
     'http.route': '/v1/actions',
