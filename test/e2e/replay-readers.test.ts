@@ -251,8 +251,6 @@ function everyPath(): ReadonlyMap<string, number> {
     ...['stats', 'action-stats', 'unavailable', 'availability'].map((what) => `/v1/supernodes/${what}`),
     '/v1/incidents',
     '/v1/version/matrix',
-    `/v1/transactions/${'A'.repeat(64)}/events`,
-    `/v1/causes/${'a'.repeat(64)}`,
     '/v1/logs',
     ...['checkpoint', 'vkey', 'events', 'events/1', 'proofs/1', 'tile/0/000'].map((what) => `/log/ACTIONS/${what}`),
     '/healthz',
@@ -262,7 +260,8 @@ function everyPath(): ReadonlyMap<string, number> {
     '/',
     '/docs',
   ];
-  return new Map([...found.map((path) => [path, 200] as const), ['/v1/actions/99999999', 404]]);
+  const unknown = ['/v1/actions/99999999', `/v1/transactions/${'A'.repeat(64)}/events`, '/v1/causes/unknown'];
+  return new Map([...found.map((path) => [path, 200] as const), ...unknown.map((path) => [path, 404] as const)]);
 }
 
 /** Answers that nothing written meanwhile can change, cursors apart, which are sealed anew each time. */

@@ -17,8 +17,9 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       param: 'hash',
       operationId: 'transactionEvents',
       summary: 'The events of actions that report a transaction',
-      description: `None where no action is known of it. ${batch}`,
+      description: `404 where no event of an action reports it. ${batch}`,
       key: 'Hash of the transaction, hexadecimal.',
+      none: 'No event of an action reports this transaction.',
       read: (hash: string, page: LinkedPage) => links.ofTransaction(hash.toUpperCase(), page),
     },
     {
@@ -26,24 +27,28 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       param: 'id',
       operationId: 'causedEvents',
       summary: 'The events that an event caused',
-      description: `Those that name it as their \`causationid\` or \`correlationid\` (the CloudEvents extension of correlation). ${batch}`,
+      description: `Those that name it as their \`causationid\` or \`correlationid\` (the CloudEvents extension of correlation). 404 where none does. ${batch}`,
       key: 'Id of the event.',
+      none: 'No event names this id as its cause.',
       read: links.causedBy,
     },
   ];
-  for (const { path, param, key: what, read, ...described } of routes) {
+  for (const { path, param, key: what, none, read, ...described } of routes) {
     const schema = {
       ...described,
       tags: ['Provenance'],
       params: Type.Object({ [param]: Type.String({ description: what }) }),
       querystring: linkedEventsQuery,
-      response: { 200: eventsAnswer('A page of events.', linkedEvents.ref), ...errors(400) },
+      response: { 200: eventsAnswer('A page of events.', linkedEvents.ref), ...errors(400, 404) },
     };
     app.get(path, { schema }, async (request, reply) => {
       const { limit, after, proofs } = request.query;
       const key = request.params[param] ?? '';
       const page = { after: after === undefined ? undefined : locationOf(after), limit: limit + 1 };
-      const all = key.includes('\0') ? [] : await read(key, page);
+      const pageOf = async (one: LinkedPage) => (key.includes('\0') ? [] : await read(key, one));
+      const all = await pageOf(page);
+      if (all.length === 0 && (!page.after || (await pageOf({ after: undefined, limit: 1 })).length === 0))
+        throw new AppError('NOT_FOUND', none);
       const events = all.slice(0, limit);
       const last = events.at(-1);
       const next = all.length > limit && last ? `${last.stream}:${last.sequence}` : null;
