@@ -6,6 +6,7 @@ import { connectNats } from '../../src/engine/log/connection.ts';
 import { createLeases } from '../../src/engine/log/leases.ts';
 import { createLog } from '../../src/engine/log/log.ts';
 import { streams } from '../../src/events/streams.ts';
+import { actionChecker } from '../edges/indexer/provenance/action-checker.ts';
 import { allAnswers } from '../support/all-answers.ts';
 import { until } from '../support/polling.ts';
 import { dataFolder, type Program, startProgram } from '../support/program.ts';
@@ -67,9 +68,11 @@ test(
     expect([...after.keys()]).toEqual([...before.keys()]);
     expect(await headsNow()).toEqual(heads);
 
-    const past = await Promise.all(recorded.map(async ([asked]) => [asked, await bodyAt(second.base + asked)]));
+    const past: (typeof recorded)[number][] = [];
+    for (const [asked] of recorded) past.push([asked, await bodyAt(second.base + asked)]);
     expect(past).toEqual(recorded);
     expectSubstance(before);
+    await expectProven(second.base);
     const readiness = await fetch(`${second.base}/readyz`);
     expect(readiness.status).toBe(200);
     expect(await readiness.text()).toContain('The last round failed (unreachable)');
@@ -101,7 +104,12 @@ async function recordAnswers(base: string): Promise<(typeof recorded)[number][]>
   );
 }
 
-const bodyAt = async (url: string): Promise<string> => withoutCursor(await (await fetch(url)).text());
+/** A busy machine may answer 503 at first. */
+async function bodyAt(url: string): Promise<string> {
+  let answer = await fetch(url);
+  await until('it answers', async () => answer.status !== 503 || (answer = await fetch(url)).status !== 503);
+  return withoutCursor(await answer.text());
+}
 
 /** A cursor names the instant of its walk, so one of the past is another one. */
 const withoutCursor = (body: string): string => body.replace(/,"cursor":"[^"]*"/, '');
@@ -116,6 +124,17 @@ function expectSubstance(answers: Awaited<ReturnType<typeof allAnswers>>): void 
   expect(answers.get('/v1/version/matrix')?.body).toContain('v2.6.2-testnet');
   for (const [request, { status, headers }] of answers)
     if (status === 200 && request.startsWith('/v1/')) expect(headers, request).toHaveProperty('annals-position');
+}
+
+/** A stranger finds all events of an action in the log that was signed again. */
+async function expectProven(base: string): Promise<void> {
+  const { lastSequence } = await createLog(connection, network).head('ACTIONS');
+  await until('all actions are signed', async () => {
+    const { logs } = (await (await fetch(`${base}/v1/logs`)).json()) as { logs: { stream: string; size: number }[] };
+    return logs.find(({ stream }) => stream === 'ACTIONS')?.size === lastSequence;
+  });
+  const check = await actionChecker();
+  for (const id of ['1', '7']) expect(await check(base, id)).toContain(`in the signed log of ${lastSequence}\n`);
 }
 
 /** Holds the leases that another replica would hold, so that no process syncs or probes: the log stays as it is. */

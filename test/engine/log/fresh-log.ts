@@ -40,8 +40,8 @@ export async function appendFacts(log: Log, facts: readonly Fact[]): Promise<voi
     const [fact] = group;
     if (!fact) continue;
     const [kind, entity] = [catalogue[fact.type].kind, entityOf(fact)];
-    const expected = (await log.last(kind, [entity])).get(entity)?.sequence ?? 0;
-    await log.append([{ kind, entity, facts: group, expected }], cause);
+    const last = (await log.last(kind, [entity])).get(entity);
+    await log.append([{ kind, entity, facts: group, expected: last?.sequence ?? 0, previous: last?.id }], cause);
   }
 }
 

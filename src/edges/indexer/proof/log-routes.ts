@@ -6,25 +6,36 @@ import { AppError } from '../../../kit/errors.ts';
 import { type App, errors } from '../../http/schema.ts';
 import { bundleIndex, openBundle } from './event-bundles.ts';
 import { eventRoutes } from './event-routes.ts';
+import type { RouteDependencies } from '../rest/dependencies.ts';
 import type { EventSource } from './event-tail.ts';
-import { immutable, logListAnswer, publicLog, rawAnswer, sequenceParam, streamParam } from './log-schemas.ts';
+import {
+  beyond,
+  eventBytes,
+  eventParams,
+  immutable,
+  logListAnswer,
+  publicLog,
+  rawAnswer,
+  sequenceOf,
+  streamParam,
+} from './log-schemas.ts';
+import { previousEventRoute } from './previous-event.ts';
 
 const tags = ['Logs'];
 const changing = 'no-cache';
 const params = Type.Object({ stream: streamParam });
-const eventParams = Type.Object({ stream: streamParam, sequence: sequenceParam });
 const textType = 'text/plain; charset=utf-8';
 
+type LogDependencies = Pick<RouteDependencies, 'logs' | 'past' | 'eventSource' | 'signal'>;
+
 /** The logs as anybody may check them: C2SP tlog-tiles below `/log/<stream>`, and `/v1/logs`. */
-export function logRoutes(
-  app: App,
-  { logs, eventSource, signal }: Readonly<{ logs: ProvenLogs; eventSource: EventSource; signal: AbortSignal }>,
-): void {
+export function logRoutes(app: App, { logs, past, eventSource, signal }: LogDependencies): void {
   addList(app, logs);
   addTexts(app, logs);
   addTiles(app, logs, eventSource);
   eventRoutes(app, { events: eventSource, signal });
   addEvents(app, logs);
+  previousEventRoute(app, { logs, past });
   addProofs(app, logs);
 }
 
@@ -135,10 +146,7 @@ function addEvents(app: App, logs: ProvenLogs): void {
   };
   app.get('/log/:stream/events/:sequence', { schema }, async ({ params: { stream, sequence } }, reply) => {
     const name = publicLog(stream);
-    const event = await logs.event(name, sequenceOf(sequence));
-    if (!event) throw beyond();
-    if (!event.bytes)
-      throw new AppError('GONE', 'The bytes of this event are not kept any more; its proof still shows its hash.');
+    const event = await eventBytes(logs, name, sequenceOf(sequence));
     await reply
       .headers({
         'content-type': 'application/cloudevents+json',
@@ -163,13 +171,4 @@ function addProofs(app: App, logs: ProvenLogs): void {
     if (proof === undefined) throw beyond();
     await reply.headers({ 'content-type': textType, 'cache-control': changing }).send(proof);
   });
-}
-
-/** 0, which no event has, where the text is no sequence. */
-function sequenceOf(text: string): number {
-  return /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
-}
-
-function beyond(): AppError {
-  return new AppError('NOT_FOUND', 'The last checkpoint of this log has no event of this sequence.');
 }

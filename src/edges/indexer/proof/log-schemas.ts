@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { StreamName } from '../../../events/streams.ts';
-import { publicLogs } from '../../../engine/archive/proof/serving.ts';
+import { type ProvenEvent, type ProvenLogs, publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { component, nullable, plainAnswer, time, words } from '../../http/schema.ts';
 
@@ -31,7 +31,10 @@ export const logComponents = [logList];
 /** The path of a log. */
 export const streamParam = Type.String({ description: `Stream of the log: ${publicLogs.join(', ')}.` });
 /** The place of an event in its stream. */
-export const sequenceParam = Type.String({ description: 'Sequence of the event in its stream, from 1.' });
+const sequenceParam = Type.String({ description: 'Sequence of the event in its stream, from 1.' });
+
+/** The path of an event. */
+export const eventParams = Type.Object({ stream: streamParam, sequence: sequenceParam });
 
 const caching = (description: string) => ({ 'Cache-Control': { type: 'string', description } });
 /** What never changes. */
@@ -56,4 +59,27 @@ export function publicLog(stream: string): StreamName {
   if (name === undefined)
     throw new AppError('NOT_FOUND', `There is no log of this name; there are ${publicLogs.join(', ')}.`);
   return name;
+}
+
+/** 0, which no event has, where the text is no sequence. */
+export function sequenceOf(text: string): number {
+  return /^[1-9]\d{0,15}$/.test(text) ? Number(text) : 0;
+}
+
+/** An event of the signed tree with its bytes; fails where the tree does not reach it or the bytes are gone. */
+export async function eventBytes(
+  logs: Pick<ProvenLogs, 'event'>,
+  stream: StreamName,
+  sequence: number,
+): Promise<ProvenEvent & Readonly<{ bytes: Uint8Array }>> {
+  const event = await logs.event(stream, sequence);
+  if (!event) throw beyond();
+  const { bytes, entry } = event;
+  if (bytes) return { bytes, entry };
+  throw new AppError('GONE', 'The bytes of this event are not kept any more; its proof still shows its hash.');
+}
+
+/** The refusal of a sequence that the signed tree does not reach. */
+export function beyond(): AppError {
+  return new AppError('NOT_FOUND', 'The last checkpoint of this log has no event of this sequence.');
 }

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkProof } from '../../../../src/edges/http/pages/public/verify.js';
@@ -8,9 +11,10 @@ import { createProvenLogs } from '../../../../src/engine/archive/proof/serving.t
 import { streamName } from '../../../../src/engine/log/streams.ts';
 import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
 import { type Kept, keptLog, untilArchived } from '../../../engine/archive/kept.ts';
-import { appendFacts, decision, probeOf } from '../../../engine/log/fresh-log.ts';
+import { appendFacts, decision, probeOf, thinOut } from '../../../engine/log/fresh-log.ts';
 import { until } from '../../../support/polling.ts';
 import { randomHistory } from '../../../support/random-history.ts';
+import { actionChecker } from './action-checker.ts';
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 
 type Shown = Readonly<{
@@ -21,7 +25,13 @@ type Shown = Readonly<{
   height: number | null;
   event_url: string;
   proof_url: string;
-  event: Readonly<{ id: string; subject: string; type: string; data: Readonly<Record<string, unknown>> }>;
+  event: Readonly<{
+    id: string;
+    previousid?: string;
+    subject: string;
+    type: string;
+    data: Readonly<Record<string, unknown>>;
+  }>;
   body?: string;
   proof?: string | null;
 }>;
@@ -42,10 +52,13 @@ async function world(): Promise<World> {
   const logs = createProvenLogs({ pools: kept.store.pools, network: kept.network });
   const streams = ['ACTIONS', 'NODES', 'PROBES', 'TRANSFERS'] as const;
   await Promise.all(streams.map((stream) => untilArchived(kept, stream)));
-  await until('all is signed', async () => (await logs.checkpoint('ACTIONS'))?.size === facts.length);
+  for (const stream of streams.filter((one) => one !== 'TRANSFERS')) {
+    const { lastSequence } = await kept.log.head(stream);
+    await until('all is signed', async () => (await logs.checkpoint(stream))?.size === lastSequence);
+  }
   await stop();
   const events = createEventReads({ pools: kept.store.pools, network: kept.network, log: kept.log });
-  const past = { ...pastOf(facts), hasForgotten: kept.log.hasForgotten };
+  const past = { ...pastOf(facts), hasForgotten: kept.log.hasForgotten, lastAsOf: kept.log.lastAsOf };
   const links = createEventLinks({ pools: kept.store.pools, network: kept.network });
   const rest = await startRest(facts, { events, links, logs, past });
   onTestFinished(rest.close);
@@ -62,6 +75,8 @@ async function appendCaused({ log }: Kept): Promise<void> {
       correlation: first,
       causation: node === 'c' ? 'other' : first,
     });
+  const last = (await log.last('probe', ['a'])).get('a');
+  await log.append([{ ...decision(last?.sequence ?? 0, probeOf('a', 2)), previous: last?.id }], { at });
   const retrieval = '0'.repeat(64);
   const fact = { type: 'RetrievalStarted', data: { retrieval } } as unknown as Fact;
   await log.append([{ kind: 'retrieval', entity: retrieval, facts: [fact], expected: 0 }], { at, causation: first });
@@ -79,7 +94,7 @@ async function eventsIn(rest: RestServer, path: string): Promise<Shown[]> {
 
 it('GET /v1/actions/{id}/events shows each event with its place, its bytes and a proof of them', async () => {
   const { rest, facts, vkey } = await world();
-  for (const id of new Set(facts.map(entityOf))) {
+  for (const id of [...new Set(facts.map(entityOf))].slice(0, 8)) {
     const events = await eventsIn(rest, `/v1/actions/${id}/events?proofs=inline`);
     expect(events.map(({ event }) => event.data)).toEqual(
       facts.filter((fact) => entityOf(fact) === id).map(({ data }) => data),
@@ -142,6 +157,63 @@ it('shows events that the log has lost as the archive has them', async () => {
   expect(await eventsIn(rest, path)).toEqual(before);
 });
 
+it('GET /log/{stream}/events/{sequence}/previous leads from an action’s last event to its first one', async () => {
+  const { rest, facts, kept } = await world();
+  for (const id of [...new Set(facts.map(entityOf))].slice(0, 5)) {
+    const events = await eventsIn(rest, `/v1/actions/${id}/events`);
+    const walked: string[] = [];
+    for (let at = events.at(-1)?.event_url ?? ''; at !== '';) {
+      walked.unshift(at);
+      const answer = await rest.get(`${at}/previous`, { redirect: 'manual' });
+      if (answer.status !== 302) expect([answer.status, answer.body.code]).toEqual([404, 'NOT_FOUND']);
+      at = answer.headers.get('location') ?? '';
+    }
+    expect(walked).toEqual(events.map((one) => one.event_url));
+    expect(events.map(({ event }) => event.previousid)).toEqual(events.map((_, at) => events[at - 1]?.event.id));
+  }
+  for (const path of [
+    '/log/ACTIONS/events/999999/previous',
+    '/log/ACTIONS/events/x/previous',
+    '/log/TRANSFERS/events/1/previous',
+  ])
+    expect([path, (await rest.get(path)).status]).toEqual([path, 404]);
+
+  const path = '/log/PROBES/events/4/previous';
+  expect(JSON.parse((await rest.get(path)).text)).toMatchObject({ subject: 'a', data: { tookMs: 0 } });
+  await thinOut(kept.nc, kept.network, 'PROBES');
+  expect(await rest.get(path)).toMatchObject({ status: 410, body: { code: 'GONE' } });
+});
+
+it('a stranger checks an action by the script of docs/history.md, which notices what a list withholds', async () => {
+  const { rest, facts } = await world();
+  const run = await actionChecker();
+  const id = longest(facts);
+  const count = facts.filter((fact) => entityOf(fact) === id).length;
+  expect(await run(rest.url, id)).toBe(`action ${id}: all ${count} events are in the signed log of ${facts.length}\n`);
+  for (const withheld of [0, 1]) {
+    const liar = await startLiar(rest.url, (events) => events.toSpliced(withheld, 1));
+    await expect(run(liar, id)).rejects.toThrow('the list is not');
+  }
+});
+
+/** A server that passes on the answers of another one, but for a list of events. */
+async function startLiar(to: string, change: (events: readonly unknown[]) => readonly unknown[]): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const answer = await fetch(to + (request.url ?? ''), { redirect: 'manual' });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      const location = answer.headers.get('location');
+      response.writeHead(answer.status, location === null ? {} : { location });
+      if (!request.url?.startsWith('/v1/actions/')) return response.end(bytes);
+      const { events } = JSON.parse(bytes.toString()) as { events: unknown[] };
+      return response.end(JSON.stringify({ events: change(events) }));
+    })();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 it('GET /v1/transactions/{hash}/events shows the events of actions that report a transaction', async () => {
   const { rest, facts } = await world();
   const hashes = facts.map(({ data }) => ('transaction' in data ? data.transaction?.hash : undefined));
@@ -152,7 +224,9 @@ it('GET /v1/transactions/{hash}/events shows the events of actions that report a
     own.map((at) => ['ACTIONS', at, hash]),
   );
   expect(events[0]?.body).toBe((await rest.get(events[0]?.event_url ?? '')).text);
-  expect((await rest.get('/v1/transactions/unknown/events')).body).toEqual({ events: [], next_after: null });
+  expect(await eventsIn(rest, `/v1/transactions/${hash}/events?after=PROBES:1`)).toEqual([]);
+  for (const path of ['/v1/transactions/unknown/events', '/v1/causes/unknown', '/v1/causes/unknown?after=ACTIONS:1'])
+    expect([path, await rest.get(path)]).toMatchObject([path, { status: 404, body: { code: 'NOT_FOUND' } }]);
 });
 
 it('GET /v1/causes/{id} shows what an event caused, page by page, and nothing private', async () => {

@@ -79,6 +79,7 @@ describe('GET /openapi.json', () => {
         'get /log/{stream}/checkpoint',
         'get /log/{stream}/events',
         'get /log/{stream}/events/{sequence}',
+        'get /log/{stream}/events/{sequence}/previous',
         'get /log/{stream}/proofs/{sequence}',
         'get /log/{stream}/tile/{*}',
         'get /log/{stream}/vkey',
@@ -129,7 +130,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(33);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(34);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);

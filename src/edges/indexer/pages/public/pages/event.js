@@ -3,13 +3,9 @@
 import { html } from '/assets/htm-preact.js';
 import { checkProof } from '/assets/verify.js';
 import { entityPath, moment, number, typeName } from '../format.js';
-import { read, useAnswer, useRead } from '../read.js';
+import { useAnswer, useRead } from '../read.js';
 import { link } from '../router.js';
 import { Code, Facts, Json, Outcome, Sheet, State, Table, Time } from '../ui.js';
-
-/** How far back the entity's event before is looked for. */
-const mostBefore = 200;
-const atOnce = 20;
 
 /**
  * An event, its proof as checked in this browser, and the entity's event before.
@@ -43,25 +39,19 @@ async function readEvent(stream, sequence) {
 }
 
 /**
- * The entity's event before, among those shortly before.
+ * The entity's event before; null where there is none.
  *
  * @param {string} stream
  * @param {number} sequence
- * @param {string} subject
  * @returns {Promise<WithHeaders<{ sequence: number, event: LoggedEvent } | null>>}
  */
-async function readBefore(stream, sequence, subject) {
-  const headers = new Headers();
-  for (let last = sequence - 1; last > Math.max(0, sequence - 1 - mostBefore); last -= atOnce) {
-    const sequences = Array.from({ length: Math.min(atOnce, last) }, (_one, at) => last - at);
-    const events = await Promise.all(
-      sequences.map((one) => read(`/log/${stream}/events/${one}`).catch(() => undefined)),
-    );
-    const at = events.findIndex((one) => /** @type {any} */ (one?.body)?.subject === subject);
-    if (at >= 0)
-      return { body: { sequence: sequences[at] ?? 0, event: /** @type {LoggedEvent} */ (events[at]?.body) }, headers };
-  }
-  return { body: null, headers };
+async function readBefore(stream, sequence) {
+  const response = await fetch(`/log/${stream}/events/${sequence}/previous`);
+  const { headers, status, url } = response;
+  if (status === 404) return { body: null, headers };
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error ?? `it answers ${status}`);
+  return { body: { sequence: Number(url.split('/').at(-1)), event: body }, headers };
 }
 
 /**
@@ -81,11 +71,10 @@ function fieldsOf(value, path = '') {
 /** @param {{ stream: string, sequence: number, event: LoggedEvent }} props */
 function Difference({ stream, sequence, event }) {
   const before = /** @type {ReadState<{ sequence: number, event: LoggedEvent } | null>} */ (
-    useAnswer(`${stream} ${sequence}`, () => readBefore(stream, sequence, event.subject))
+    useAnswer(`${stream} ${sequence}`, () => readBefore(stream, sequence))
   );
-  if (before.body === undefined) return html`<p class="quiet" role="status">Reading …</p>`;
-  if (before.body === null)
-    return html`<p class="quiet">None of the entity is among the ${mostBefore} events before.</p>`;
+  if (before.body === undefined) return html`<${Outcome} of=${before} />`;
+  if (before.body === null) return html`<p class="quiet">It is the first event of its entity.</p>`;
   const [old, now] = [fieldsOf(before.body.event.data), fieldsOf(event.data)];
   const changed = [...new Set([...old.keys(), ...now.keys()])].filter((path) => old.get(path) !== now.get(path));
   return html`<div class="stack">
