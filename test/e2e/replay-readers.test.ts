@@ -260,7 +260,12 @@ function everyPath(): ReadonlyMap<string, number> {
     '/',
     '/docs',
   ];
-  const unknown = ['/v1/actions/99999999', `/v1/transactions/${'A'.repeat(64)}/events`, '/v1/causes/unknown'];
+  const unknown = [
+    '/v1/actions/99999999',
+    `/v1/transactions/${'A'.repeat(64)}/events`,
+    '/v1/causes/unknown',
+    '/log/ACTIONS/events/1/previous',
+  ];
   return new Map([...found.map((path) => [path, 200] as const), ...unknown.map((path) => [path, 404] as const)]);
 }
 
