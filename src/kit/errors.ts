@@ -6,6 +6,7 @@ export const errorCodes = [
   'BEYOND_HEAD',
   'FOREIGN_POSITION',
   'OTHER_INSTANT',
+  'HEIGHT_UNKNOWN',
   'OTHER_LOG',
   'BEYOND_LOG',
   'BEHIND',

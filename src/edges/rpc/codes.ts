@@ -9,6 +9,7 @@ export const codeOf = {
   BEYOND_HEAD: Code.OutOfRange,
   FOREIGN_POSITION: Code.InvalidArgument,
   OTHER_INSTANT: Code.InvalidArgument,
+  HEIGHT_UNKNOWN: Code.FailedPrecondition,
   OTHER_LOG: Code.FailedPrecondition,
   BEYOND_LOG: Code.FailedPrecondition,
   BEHIND: Code.Unavailable,

@@ -80,12 +80,13 @@ const fieldsIn = (fields: Fields, isWanted: (name: string) => boolean): Fields =
   Object.fromEntries(Object.entries(fields).filter(([name]) => isWanted(name)));
 
 /** The sequence up to which a snapshot knows the stream of a projection. */
-function positionIn({ at, followed }: ReadSnapshot['reading'], projection: ProjectionName): number {
+export function positionIn({ at, followed }: ReadSnapshot['reading'], projection: ProjectionName): number {
   const { stream, sequence } = followed[projection];
   return at ? (at.positions[stream] ?? 0) : sequence;
 }
 
-async function eventsUpTo(sources: Sources, record: PublicRecord, upTo: number): Promise<Recorded[]> {
+/** The events of a record up to a sequence, decoded. */
+export async function eventsUpTo(sources: Sources, record: PublicRecord, upTo: number): Promise<Recorded[]> {
   const events = await eventsOfRecord(sources, record, { after: 0, limit: most });
   return events
     .filter(({ sequence }) => sequence <= upTo)
@@ -100,7 +101,7 @@ async function lastProbes({ past }: Sources, node: string, upTo: number): Promis
 }
 
 /** A record whose first events are in neither store any more cannot be folded. */
-function folded<T>(fold: () => T): T {
+export function folded<T>(fold: () => T): T {
   try {
     return fold();
   } catch (cause) {
@@ -111,7 +112,7 @@ function folded<T>(fold: () => T): T {
 }
 
 /** A row as the read model has it. */
-function clean<T extends object>(row: T): T {
+export function clean<T extends object>(row: T): T {
   return cleanRow(row as unknown as Row, undefined) as unknown as T;
 }
 

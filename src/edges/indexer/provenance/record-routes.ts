@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
-import { ActionById } from '../../../projections/actions/queries.ts';
 import type { App } from '../../http/schema.ts';
 import { actionDetail } from '../rest/action-schemas.ts';
 import { detailOf } from '../rest/action-views.ts';
@@ -9,9 +8,10 @@ import { recordInstantOf } from '../rest/as-of.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import { superNodeMetrics } from '../rest/supernode-schemas.ts';
 import { existing, metricsOf } from '../rest/supernode-views.ts';
+import { actionAt } from './action-at-height.ts';
 import { explainedAction, explainedNode } from './explained.ts';
 import { answerDiff, type ShownRecord } from './record-diff.ts';
-import { explainable } from './record-schemas.ts';
+import { actionQuery, explainable } from './record-schemas.ts';
 
 /** An operator's accounts come from the SuperNodes. */
 const ofAction = { projections: ['actions', 'supernodes'], sources: ['actions', 'supernodes'] } as const;
@@ -33,15 +33,22 @@ function addAction(app: App, dependencies: RouteDependencies): void {
     operationId: 'actionById',
     summary: 'One action with all that is known of it',
     params: Type.Object({ id: Type.String({ description: 'Decimal id on the chain.' }) }),
-    ...explainable('The action.', actionDetail.ref),
+    ...explainable('The action.', actionDetail.ref, 409),
+    querystring: actionQuery,
   };
   app.get('/v1/actions/:id', { schema }, async (request, reply) => {
     const { id } = request.params;
-    const { explain, diff } = request.query;
+    const { explain, diff, at_height: height } = request.query;
+    if (height !== undefined && (explain || diff !== undefined))
+      throw new AppError('INVALID_ARGUMENT', 'at_height is answered alone, without explain and diff.');
     const answer: ShownRecord['answer'] = async (snapshot) => {
-      const row = isActionId(id) ? await snapshot.ask(new ActionById({ id })) : undefined;
-      if (!row) throw new AppError('NOT_FOUND', 'There is no action of this id.');
-      if (!explain) snapshot.dependOn((version) => version.id === id);
+      const row = isActionId(id) ? await actionAt(dependencies, snapshot, { id, height }) : undefined;
+      if (!row)
+        throw new AppError(
+          'NOT_FOUND',
+          `There is no action of this id${height === undefined ? '' : ' at that height'}.`,
+        );
+      if (!explain && height === undefined) snapshot.dependOn((version) => version.id === id);
       const detail = await detailOf(snapshot.ask, row);
       if (!explain) return detail;
       const fieldsOf = async (at: typeof row) => await detailOf(snapshot.ask, at);

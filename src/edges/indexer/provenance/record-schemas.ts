@@ -39,7 +39,7 @@ export const explainedFields = component(
 /** All components of these routes. */
 export const recordComponents = [eventLocation, explainedFields];
 
-const explainableQuery = query({
+const explainableParams = {
   as_of: asOf,
   min_height: minHeight,
   explain: Type.Boolean({
@@ -52,15 +52,28 @@ const explainableQuery = query({
         'Another instant: the answer is the JSON Patch (RFC 6902) from the record at `as_of` to the record then.',
     }),
   ),
+};
+
+/** Parameters of an action: also the height of the chain that it is shown at. */
+export const actionQuery = query({
+  ...explainableParams,
+  at_height: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'Answer what was so on the chain at this height, as far as it is known: 404 where the action was not registered then, 400 `BEYOND_HEAD` where the chain was not read that far, 409 `HEIGHT_UNKNOWN` where no transaction tells when a step was taken. Not with `explain` or `diff`.',
+    }),
+  ),
 });
 
 /** Parameters and answers of one record that can be explained and compared. */
-export function explainable<S extends TSchema>(description: string, schema: S) {
-  const answers = readAnswers(description, schema, 400, 404, 410);
+export function explainable<S extends TSchema>(description: string, schema: S, ...further: readonly 409[]) {
+  const answers = readAnswers(description, schema, 400, 404, 410, ...further);
   const operation = { type: 'object', additionalProperties: true };
   const patch = { schema: { type: 'array', items: operation } };
   return {
-    querystring: explainableQuery,
+    querystring: query(explainableParams),
     headers: readRequestHeaders,
     response: { ...answers, 200: { ...answers[200], content: { ...answers[200].content, [patchType]: patch } } },
   };
