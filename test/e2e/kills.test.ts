@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faultsOf, type SignedNote, signedNotes } from '../edges/indexer/proof/signed-notes.ts';
 import { type Field, openField } from '../support/field/field.ts';
 import { moments } from '../support/field/moments.ts';
+import { until } from '../support/polling.ts';
 import { dataFolder } from '../support/program.ts';
 import { seeded } from '../support/random-history.ts';
 import { type Victim, victims } from '../support/supervised.ts';
@@ -24,16 +26,18 @@ const fields = Array.from({ length: Math.ceil(victimsInTurn.length / killsOfFiel
 describe.each(fields)('a program whose processes are killed while it follows a chain that goes on, %i', (at) => {
   let field: Field;
   const readiness: { victim: Victim; answers: number[] }[] = [];
+  const notes: SignedNote[] = [];
 
   beforeAll(async () => {
     process.stdout.write(`kills of each: ${killsOfEach}, KILLS_SEED=${seed}\n`);
-    field = await openField({ seed: seed + at, dataDir: dataFolder() });
+    field = await openField({ seed: seed + at, dataDir: dataFolder(), env: { CHECKPOINT_INTERVAL: '250ms' } });
     for (const victim of victimsInTurn.slice(at * killsOfField, (at + 1) * killsOfField)) {
       const moment = chosen[field.random.below(chosen.length)] ?? 'sync';
       const over = await field.moment(moment);
       readiness.push({ victim, answers: await field.supervised.kill(victim) });
       await over();
       await field.untilHealed();
+      notes.push(...(await signedNotes(field.supervised.program().base)));
       // What is wrong shows at the end as well; a long run names the kill that it came of.
       if (KILLS !== undefined)
         await field.look().catch((caught: unknown) => {
@@ -50,6 +54,17 @@ describe.each(fields)('a program whose processes are killed while it follows a c
     const { chain } = field.stub;
     expect(chain.at(chain.height).actions.size).toBeGreaterThan(readiness.length);
   }, 600_000);
+
+  test('every checkpoint that was signed between kills is a beginning of the signed log', async () => {
+    const { base } = field.supervised.program();
+    const last = await until('checkpoints are signed', async () => {
+      const signed = await signedNotes(base);
+      return ['ACTIONS', 'NODES'].every((name) => signed.some(({ stream }) => stream === name)) && signed;
+    });
+    notes.push(...last);
+    expect(notes.filter(({ stream }) => stream === 'ACTIONS').length).toBeGreaterThan(readiness.length / 2);
+    expect(await faultsOf(base, notes)).toEqual([]);
+  });
 
   test('every answer of the REST API is what the chain says', async () => {
     const { base } = field.supervised.program();
