@@ -34,8 +34,6 @@ export type ActionPage = Readonly<{
   rows: ListedAction[];
   total: number;
   hasMore: boolean;
-  /** The accounts that the filter's SuperNode stands for; none of a page of the past. */
-  accounts: readonly string[];
 }>;
 
 /**
@@ -78,13 +76,12 @@ export async function listActions(
       ),
     },
   });
-  const accounts = filter.supernode ? owners.map(({ address }) => address) : [];
-  return { ...pageIn(rows, limit), accounts };
+  return pageIn(rows, limit);
 }
 
 function pageIn(rows: readonly Listed[], limit: number): ActionPage {
   const result = rows.filter((row) => row.id !== null);
-  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit, accounts: [] };
+  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit };
 }
 
 function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuilder<unknown> {

@@ -39,14 +39,13 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
   return stats;
 }
 
-/** The payments to an operator by denomination, and the accounts that ever were its own. */
-export type NodePayments = Readonly<{ totals: PaidTotal[]; accounts: readonly string[] }>;
-
-/** The payments to an operator: to an account that was its own at the payment's height. */
-export async function paymentsOf(reading: Reading, operator: string): Promise<NodePayments> {
+/** The payments to an operator, by denomination: to an account that was its own at the payment's height. */
+export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
   const at = positionOf(reading, 'supernodes');
-  const owned = at === undefined ? await ownedBy(reading, operator) : await ownedByAt(reading, operator, at);
-  return { totals: await paidTo(reading, owned), accounts: owned.map(({ account }) => account) };
+  return await paidTo(
+    reading,
+    at === undefined ? await ownedBy(reading, operator) : await ownedByAt(reading, operator, at),
+  );
 }
 
 /** The versions that listed nodes report, one entry per version and availability. */

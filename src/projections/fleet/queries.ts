@@ -1,3 +1,4 @@
+import type { PaidTotal } from '../actions/totals/payment-counters.ts';
 import { answered, Query } from '../query.ts';
 import {
   accountsOfUnavailable,
@@ -14,7 +15,6 @@ import {
   fleetStats,
   type FleetStats,
   nodesToRank,
-  type NodePayments,
   type NodeToRank,
   paymentsOf,
   type VersionInUse,
@@ -40,7 +40,7 @@ export class AccountsOfUnavailable extends Query<Nothing, string[]> {}
 export class FleetStatistics extends Query<Nothing, FleetStats> {}
 
 /** The payments to an operator, by denomination. */
-export class PaymentsOfNode extends Query<Readonly<{ operator: string }>, NodePayments> {}
+export class PaymentsOfNode extends Query<Readonly<{ operator: string }>, PaidTotal[]> {}
 
 /** The versions that listed nodes report. */
 export class VersionsInUse extends Query<Nothing, VersionInUse[]> {}

@@ -48,7 +48,6 @@ function addAction(app: App, dependencies: RouteDependencies): void {
           'NOT_FOUND',
           `There is no action of this id${height === undefined ? '' : ' at that height'}.`,
         );
-      if (!explain && height === undefined) snapshot.dependOn((version) => version.id === id);
       const detail = await detailOf(snapshot.ask, row);
       if (!explain) return detail;
       const fieldsOf = async (at: typeof row) => await detailOf(snapshot.ask, at);

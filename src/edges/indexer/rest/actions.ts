@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import type { ActionFilter } from '../../../projections/actions/action-list.ts';
 import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
-import { dependenceOfCounts, dependenceOfList } from '../../../projections/actions/changed-actions.ts';
 import { ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
 import { actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
 import { parseAddress } from './addresses.ts';
@@ -49,10 +48,9 @@ function addList(app: App, dependencies: RouteDependencies): void {
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const { instant, check } = instantOfWalk(instantOf({ query }), position);
     const scope = { ...(query.supernode === undefined ? ofActions : withNodes), instant };
-    return await read(reply, scope, async ({ ask, dependOn, ...snapshot }) => {
+    return await read(reply, scope, async ({ ask, ...snapshot }) => {
       check(snapshot);
       const match = await ask(new ListActions({ ...filter, after: position?.after, limit }));
-      dependOn(dependenceOfList(filter, match.accounts));
       const page = (position?.pages ?? 0) + 1;
       const last = match.rows.at(-1);
       return {
@@ -79,9 +77,8 @@ function addCounts(app: App, { read }: RouteDependencies): void {
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
     const window = readWindow(query);
-    return await read(reply, { ...ofActions, instant: instantOf({ query }) }, async ({ ask, dependOn }) => {
+    return await read(reply, { ...ofActions, instant: instantOf({ query }) }, async ({ ask }) => {
       const counts = await ask(new ActionStatistics(window));
-      dependOn(dependenceOfCounts(window));
       return {
         total_actions: counts.total,
         cascade_count: counts.cascade,

@@ -1,6 +1,5 @@
 import type { App } from '../../http/schema.ts';
-import type { Reader } from '../../../engine/models/read/reading.ts';
-import type { Followed } from '../../../projections/reading.ts';
+import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Parsed } from '../../../kit/setting.ts';
 import type { indexerSettings } from '../settings.ts';
 import type { Cursors } from '../../http/cursor.ts';
@@ -40,7 +39,7 @@ type RestSettings = Pick<Parsed<typeof indexerSettings>, 'corsAllowOrigins' | 'a
 /** Everything that the REST edge takes from outside. */
 export type RestDependencies = Readonly<{
   /** Consistent snapshots of the read models. */
-  reader: Pick<Reader, 'read'>;
+  reader: Readonly<{ read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T> }>;
   lag: LagTracker;
   /** What the log and its archive know of the past. */
   past: PastLog;

@@ -6,9 +6,7 @@ import type { ReadSnapshot } from './reads.ts';
  * Ranks at the height of the last completed SuperNode round, by operator address; those that the chain leaves out are
  * missing.
  */
-export type Ranks = (
-  snapshot: Pick<ReadSnapshot, 'ask' | 'reading' | 'rounds'>,
-) => Promise<ReadonlyMap<string, number>>;
+export type Ranks = (snapshot: ReadSnapshot) => Promise<ReadonlyMap<string, number>>;
 
 type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 
@@ -16,7 +14,7 @@ type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 export function createRanks(): Ranks {
   const hashes = createHashCache();
   let known: Known | undefined;
-  const ranked = async ({ ask, reading }: Parameters<Ranks>[0], height: number): ReturnType<Ranks> => {
+  const ranked = async ({ ask, reading }: ReadSnapshot, height: number): ReturnType<Ranks> => {
     const nodes = await ask(new NodesToRank({}));
     await reading.confirmed();
     const ranks = ranksAt(height, nodes, hashes.hashOf);

@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import type { DependsOn } from '../../../projections/actions/changed-actions.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading, ReadingAt } from '../../../projections/reading.ts';
 import type { Query } from '../../../projections/query.ts';
@@ -8,7 +7,7 @@ import type { RoundRow } from '../../../projections/tables.ts';
 import { runQuery } from '../../bus.ts';
 import type { Source } from '../../../events/words.ts';
 import type { LagTracker } from '../../../engine/log/lag.ts';
-import type { Reader } from '../../../engine/models/read/reading.ts';
+import type { ObservedModels } from '../../../engine/models/observed.ts';
 import type { NamedInstant } from '../../http/positions.ts';
 import { createResolver, type PastLog, type ResolvedInstant } from './as-of.ts';
 import { createEntityTags, namesTag, type TaggedProgram } from '../freshness/entity-tags.ts';
@@ -22,23 +21,16 @@ export type ReadScope = Readonly<{
   projections: readonly ProjectionName[];
   sources: readonly Source[];
   instant?: NamedInstant | undefined;
-  /** Whether the answer most likely needs no query. */
-  isCached?: boolean;
 }>;
 
 /** One consistent snapshot, with the rounds that go with it; `ask` runs a query of the bus on this snapshot. */
 export type ReadSnapshot = Readonly<{
-  reading: Reading;
+  reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed' | 'at'>;
   rounds: readonly RoundRow[];
   /** Entity tag of the answer. */
   tag: string;
   /** The token of the instant, where one was named. */
   instant?: string | undefined;
-  /**
-   * Names the actions that the answer depends on besides the positions of all projections but theirs; without it the
-   * answer is of one position only.
-   */
-  dependOn: (dependsOn: DependsOn) => void;
   ask: <Answer>(query: Query<unknown, Answer>) => Promise<Answer>;
 }>;
 
@@ -59,7 +51,7 @@ type NotModified = typeof notModified;
 
 /** The parts that reads are made of. */
 type ReadOptions = Readonly<{
-  reader: Pick<Reader, 'read'>;
+  reader: Pick<ObservedModels, 'read'>;
   lag: Pick<LagTracker, 'lagMs'>;
   past: PastLog;
   onMoved: OnMoved;
@@ -105,7 +97,6 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const instant = scope.instant && (await resolveInstant(scope.instant, scope.projections));
     const { url, headers } = reply.request;
     const freshness = freshnessOf(reply.request);
-    const positionsFirst = { positionsFirst: scope.isCached ?? false };
     vary(reply, varyBy);
     if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
     const answered = await fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
@@ -117,8 +108,8 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
         const tag = tagOf({ url, reading, scope, instant });
         if (namesTag(headers['if-none-match'], tag)) return { tag, result: notModified };
         const snapshot = await snapshotOf({ reading, rounds, scope, instant, records });
-        return { tag, result: await answer({ ...snapshot, tag, dependOn: () => undefined }) };
-      }, positionsFirst),
+        return { tag, result: await answer({ ...snapshot, tag }) };
+      }),
     );
     const { tag, result } = answered;
     void reply.headers({ ETag: tag, 'Cache-Control': cachingOf(instant, clock()) });
@@ -141,7 +132,7 @@ function cachingOf(instant: ResolvedInstant | undefined, now: number): string {
   return isClosed ? 'public, max-age=3600' : 'no-cache';
 }
 
-type Untagged = Omit<ReadSnapshot, 'tag' | 'dependOn'>;
+type Untagged = Omit<ReadSnapshot, 'tag'>;
 type Tagged<T> = Readonly<{ tag: string; result: T | NotModified }>;
 type Stamped = Readonly<{ reading: Reading; rounds: readonly RoundRow[]; instant: ResolvedInstant | undefined }>;
 

@@ -88,8 +88,7 @@ function addPayments(app: App, { read }: RouteDependencies): void {
     const scope = { ...withActions, instant: recordInstantOf(request) };
     return await read(reply, scope, async (snapshot) => {
       const node = await existing(snapshot, request.params.id);
-      const { totals, accounts } = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
-      snapshot.dependOn((version) => version.accounts.some((account) => accounts.includes(account)));
+      const totals = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
       const payments = totals.map(({ denom, amount, transactions }) => ({
         denom,
         total_amount: amount,
@@ -136,9 +135,8 @@ function addActionStats(app: App, { read }: RouteDependencies): void {
     response: readAnswers('Every SuperNode.', schemas.nodeActions.ref, 400, 410),
   };
   app.get('/v1/supernodes/action-stats', { schema }, async ({ query }, reply) => {
-    return await read(reply, { ...withActions, instant: instantOf({ query }) }, async ({ ask, dependOn }) => {
+    return await read(reply, { ...withActions, instant: instantOf({ query }) }, async ({ ask }) => {
       const nodes = await ask(new ActionsByNode({}));
-      dependOn(({ accounts }) => accounts.length > 0);
       const supernodes = nodes.map(({ id, cascade, sense }) => ({
         id,
         cascade_count: cascade,

@@ -48,8 +48,7 @@ export function versionsRoutes(app: App, { read }: RouteDependencies): void {
     app.get(`/v1/${of}/:id/versions`, { schema }, async (request, reply) => {
       const { id } = request.params;
       const scope = { projections: [of], sources: [of], instant: instantOf(request) };
-      return await read(reply, scope, async ({ ask, dependOn }) => {
-        dependOn((action) => action.id === id);
+      return await read(reply, scope, async ({ ask }) => {
         const match = isId(id) ? await ask(new VersionsOfRecord({ of, id, limit: mostShown })) : undefined;
         if (!match || match.total === 0) throw new AppError('NOT_FOUND', 'There is no record of this id.');
         return {

@@ -50,11 +50,8 @@ export function liveFrom(rows: ResultRows): LiveGenerations {
   );
 }
 
-/** A connection that is a reading's from its first statement to its end; `seat` has one reading at a time. */
-export type ReadingConnection = Readonly<{ seat: object; connect: () => pg.ClientBase | Promise<pg.ClientBase> }>;
-
 type Requesting = Readonly<{
-  connection: ReadingConnection;
+  client: pg.ClientBase;
   /** The same for all snapshots of one database. */
   reader: object;
   /** Which version of each projection this program reads: the tables of another one mean something else. */
@@ -62,37 +59,23 @@ type Requesting = Readonly<{
   taken: LiveGenerations;
 }>;
 
-/** How the assumed generations are checked; `isRead`: they were read for this reading, which is of no older instant. */
-type Assuming = Readonly<{ live: Statement; onLive: (now: LiveGenerations) => void; isRead?: boolean }>;
-
-/** Sends statements on a connection that may have to be waited for. */
-function sendOn({ connect }: ReadingConnection, statements: readonly Statement[]): Promise<ResultRows>[] {
-  const client = connect();
-  if (!(client instanceof Promise)) return sendBatch(client, statements);
-  const started = client.then((one) => sendBatch(one, statements));
-  return statements.map((_, at) => {
-    const answer = started.then((answers) => answers[at] ?? []);
-    answer.catch(() => undefined);
-    return answer;
-  });
-}
-
 /**
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
  * fails with `Moved` instead of answering when one has changed, after it has reported the present ones.
  *
  * A position that has only advanced since, and that nobody has read, changes nothing: it is as its first answer has it.
  */
-export function optimisticSnapshot(requesting: Requesting, { live, onLive, isRead = false }: Assuming): Reading {
-  const { connection } = requesting;
+export function optimisticSnapshot(
+  requesting: Requesting,
+  { live, onLive }: Readonly<{ live: Statement; onLive: (now: LiveGenerations) => void }>,
+): Reading {
+  const { client } = requesting;
   let { taken } = requesting;
   const named = new Set<ProjectionName>();
   const positioned = new Set<ProjectionName>();
   let checked = 0;
-  let isSent = false;
   const send = (statements: readonly Statement[]): Promise<ResultRows>[] => {
-    isSent = true;
-    const [match, ...answers] = sendOn(connection, [live, ...statements]);
+    const [match, ...answers] = sendBatch(client, [live, ...statements]);
     const sound = (match ?? Promise.resolve([])).then((rows) => {
       const now = liveFrom(rows);
       const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
@@ -106,7 +89,7 @@ export function optimisticSnapshot(requesting: Requesting, { live, onLive, isRea
     return [sound, ...answers.map(async (answer) => await sound.then(() => answer))];
   };
   const confirmed = async (): Promise<void> => {
-    if (checked < named.size && (isSent || !isRead)) await send([])[0];
+    if (checked < named.size) await send([])[0];
   };
   const request = gather((statements) => send(statements).slice(1));
   return readingOf(requesting, { named, positioned, taken: () => taken, ask: request, confirmed });
@@ -114,7 +97,7 @@ export function optimisticSnapshot(requesting: Requesting, { live, onLive, isRea
 
 /** A snapshot within an open transaction that has read the generations. */
 export function heldSnapshot(querying: Requesting): Reading {
-  const request = gather((statements) => sendOn(querying.connection, statements));
+  const request = gather((statements) => sendBatch(querying.client, statements));
   const [named, positioned] = [new Set<ProjectionName>(), new Set<ProjectionName>()];
   const confirmed = (): Promise<void> => Promise.resolve();
   return readingOf(querying, { named, positioned, taken: () => querying.taken, ask: request, confirmed });
@@ -129,7 +112,7 @@ type Ways = Readonly<{
   confirmed: () => Promise<void>;
 }>;
 
-function readingOf({ connection, reader, versions }: Requesting, ways: Ways): Reading {
+function readingOf({ client, reader, versions }: Requesting, ways: Ways): Reading {
   const { named, positioned, taken, ask, confirmed } = ways;
   const of = (name: ProjectionName): Live => {
     named.add(name);
@@ -154,7 +137,7 @@ function readingOf({ connection, reader, versions }: Requesting, ways: Ways): Re
     return of(name);
   };
   return {
-    db: kyselyOver(connection.seat, ask),
+    db: kyselyOver(client, ask),
     reader,
     schemas: schemasOf(of),
     followed: positionsOf(withPosition),
@@ -230,11 +213,11 @@ function nameOf(text: string): string {
 }
 
 type Asker = { ask: RunStatement };
-const made = new WeakMap<object, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
+const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
 
-/** Kysely of one seat, which has one reading at a time; it sends statements with the last one's `ask`. */
-function kyselyOver(seat: object, ask: RunStatement): Kysely<Tables> {
-  const known = made.get(seat);
+/** Kysely over one connection, which stays the caller's; it sends statements with the last caller's `ask`. */
+function kyselyOver(client: pg.ClientBase, ask: RunStatement): Kysely<Tables> {
+  const known = made.get(client);
   if (known) {
     known.asker.ask = ask;
     return known.db;
@@ -248,7 +231,7 @@ function kyselyOver(seat: object, ask: RunStatement): Kysely<Tables> {
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  made.set(seat, { db, asker });
+  made.set(client, { db, asker });
   return db;
 }
 

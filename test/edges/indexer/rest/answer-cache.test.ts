@@ -1,15 +1,11 @@
-import { bech32 } from '@scure/base';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { parsePositions } from '../../../../src/edges/http/positions.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
 import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
-import { eventually } from '../../../support/polling.ts';
 import { startMovingWorld } from '../freshness/moving-world.ts';
 import { startRest } from './rest-server.ts';
 
-const maker = bech32.encode('lumera', bech32.toWords(new Uint8Array(20).fill(7)));
 const facts = [nodeFacts('one').listed(), actionFacts('1').registered()];
 
 /** An API whose looks are moved on by hand. */
@@ -73,45 +69,6 @@ it('GET /v1/supernodes/action-stats is made anew when a read model advanced, and
     const done = { accounts: ['lumera1account'], transaction: transactionAt(9 + sense) };
     append(actionFacts(id).registered({ kind: 'sense' }), actionFacts(id).finalized(done));
   }
-  await close();
-});
-
-it('a read is answered without a query where no action changed that its answer depends on', async () => {
-  const of = (id: string, creator: string) => actionFacts(id, { creator }).registered({ kind: 'sense' });
-  const { rest, append, token, database, close } = await startMovingWorld([...facts, of('2', maker)]);
-  let queries = 0;
-  database.pools.read.on('acquire', () => (queries += 1));
-  const ask = async (path: string) => {
-    let before = queries;
-    const position = token('ACTIONS');
-    const { status, headers, body } = await eventually(async () => {
-      before = queries;
-      const answer = await rest.get(path, { headers: { 'annals-position': position, prefer: 'wait=10' } });
-      // A busy machine may take longer than a request may wait.
-      if (answer.status === 503) throw new Error(answer.text);
-      return answer;
-    });
-    const reached = parsePositions(headers.get('annals-position') ?? '')?.get('ACTIONS');
-    expect([path, status, reached]).toEqual([path, 200, parsePositions(position)?.get('ACTIONS')]);
-    return { body, isCached: queries === before };
-  };
-  const paths = [
-    `/v1/actions?creator=${maker}`,
-    '/v1/actions/2',
-    '/v1/actions/2/versions',
-    '/v1/actions/stats?type=sense',
-  ];
-  const other = '/v1/actions?type=cascade';
-  for (const path of [other, ...paths]) await ask(path);
-  append(actionFacts('1').finalized({ accounts: ['lumera1account'], transaction: transactionAt(9) }));
-  // What changed is read once for all of them.
-  await ask(other);
-  for (const path of paths) expect(await ask(path)).toMatchObject({ isCached: true });
-  append(of('3', maker));
-  await ask(other);
-  const [list, ...others] = await Promise.all(paths.map(ask));
-  expect(list).toMatchObject({ body: { total: 2 } });
-  expect(others.at(-1)).toMatchObject({ body: { total_actions: 2 } });
   await close();
 });
 

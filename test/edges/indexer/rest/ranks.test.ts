@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
 import { runQuery } from '../../../../src/edges/bus.ts';
 import { createRanks } from '../../../../src/edges/indexer/rest/ranks.ts';
+import type { ReadSnapshot } from '../../../../src/edges/indexer/rest/reads.ts';
 import type { RoundRow } from '../../../../src/projections/tables.ts';
 import { nodeFacts } from '../../../support/facts.ts';
 import { loadReading } from '../../../support/load-projection.ts';
@@ -30,8 +31,9 @@ it('createRanks ranks once for all who ask at once, and anew at another height',
   ).top;
   const { reading, close } = await loadReading(top.map((operator) => nodeFacts(operator).listed()));
   const ranks = createRanks();
-  const snapshotOf = (...rounds: RoundRow[]): Parameters<ReturnType<typeof createRanks>>[0] => ({
+  const snapshotOf = (...rounds: RoundRow[]): ReadSnapshot => ({
     reading,
+    tag: '',
     rounds,
     ask: (query) => runQuery(reading, query),
   });
