@@ -6,6 +6,7 @@ import type { Fact } from '../../events/catalogue.ts';
 import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
+import { lostEnd } from '../../engine/log/follow.ts';
 import { sentIn } from '../chain/sign/transaction-codec.ts';
 import { type Body, bodyOf, type SealedTransaction, type Complete } from './blocks/blocks.ts';
 import { ethereumBody } from './ethereum-transactions.ts';
@@ -102,7 +103,12 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
   if (last > chain.sequence) await readOn(chain, { log, last }, signal);
 }
 
-/** Applies every block that any process seals, until the signal aborts; waits while a store is out of reach. */
+/**
+ * Applies every block that any process seals, until the signal aborts.
+ *
+ * Waits while a store is out of reach, and while the log is brought back whose end was lost: the chain here is the one
+ * of that end. Fails where it stays lost.
+ */
 export async function keepUp(
   chain: Chain,
   { log, logger, onBlock }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void }>,
@@ -114,11 +120,29 @@ export async function keepUp(
       onBlock();
     }
   };
-  const waiting = { everyMs: 0, retryMs, isPassing: passes, log: logger, signal };
+  const isBroughtBack = awaitingEnd();
+  const isPassing = (caught: unknown): boolean => isBroughtBack(caught) || passes(caught);
+  const waiting = { everyMs: 0, retryMs, isPassing, log: logger, signal };
   await repeat('ledger could not take in a block; trying again', follow, waiting);
 }
 
 const retryMs = 1000;
+/** A log that is being brought back grows; one that has not grown for this long is as long as it will be. */
+const growsWithinMs = 60_000;
+
+/** Returns whether a failure is that of a log whose end is lost, and which may still be brought back. */
+function awaitingEnd(): (caught: unknown) => boolean {
+  let seen = { end: Infinity, at: 0 };
+  return (caught) => {
+    const end = lostEnd(caught);
+    if (end === undefined) {
+      seen = { end: Infinity, at: 0 };
+      return false;
+    }
+    if (end !== seen.end) seen = { end, at: performance.now() };
+    return performance.now() - seen.at < growsWithinMs;
+  };
+}
 
 async function* loggedBlocks(log: LedgerLog, after: number, signal: AbortSignal): AsyncGenerator<LoggedBlock> {
   for await (const { facts } of log.follow('LEDGER', after, { signal })) yield* blocksIn(facts);

@@ -4,7 +4,7 @@ import type { Recorded } from '../../commands/ports.ts';
 import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
 import { refusedWith, unlessBroken } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
-import { PoisonEvent, recordedFrom } from './envelope.ts';
+import { EndLost, PoisonEvent, recordedFrom } from './envelope.ts';
 import { streamName } from './streams.ts';
 import { wait } from '../../kit/wait.ts';
 
@@ -44,6 +44,12 @@ export async function* followStream(
   }
 }
 
+/** Where the log ended when a reader of it failed for that; 0 where it is gone, undefined for any other failure. */
+export function lostEnd(caught: unknown): number | undefined {
+  if (caught instanceof EndLost) return caught.end;
+  return refusedWith(caught, 'streamNotFound') ? 0 : undefined;
+}
+
 type Step = Readonly<{ batch: FollowBatch; poison: PoisonEvent | undefined; last: number }>;
 
 /**
@@ -76,8 +82,7 @@ async function openFeed({ nc, name, hasGaps }: Following, after: number): Promis
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state } = await unlessBroken(nc, manager.streams.info(name));
-    if (state.last_seq < after)
-      throw new PoisonEvent(name, after, `the log ends at ${state.last_seq}: it has lost its end or was created anew`);
+    if (state.last_seq < after) throw new EndLost(name, after, state.last_seq);
     if (state.first_seq > after + 1 && !hasGaps)
       throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);
     return await Feed.open(nc, name, { after });

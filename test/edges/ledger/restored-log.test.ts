@@ -1,0 +1,68 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { connectNats } from '../../../src/engine/log/connection.ts';
+import { createLog } from '../../../src/engine/log/log.ts';
+import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
+import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
+import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
+import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
+import { executeInMemory } from '../../support/memory-nodes.ts';
+import { until } from '../../support/polling.ts';
+import { freshNetwork, testNats } from '../../support/servers.ts';
+import { ask, cast, seed, send } from './ledger-under-test.ts';
+
+const register = (creator: number) =>
+  messagesOf(
+    { kind: 'register', registrations: [{ id: creator, isSense: false, creator, lifetimeSeconds: 90_000 }] },
+    { seed, cast, atMs: Date.now(), idOf: String },
+  );
+
+test('a ledger waits while its log, whose end was lost, is brought back, and goes on with it', async () => {
+  const network = freshNetwork();
+  await using nc = await opened();
+  await ensureStreams(nc.connection, network);
+  const lines: string[] = [];
+  const ledger = await runLedger({
+    execution: executeInMemory,
+    log: createLog(nc.connection, network),
+    beginning: () => localBeginning(seed, Date.now()),
+    host: '127.0.0.1',
+    lcdPort: 0,
+    logger: pino({}, { write: (line: string) => void lines.push(line) }),
+    signal: new AbortController().signal,
+  });
+  let failure: unknown;
+  ledger.failed.catch((caught: unknown) => (failure = caught));
+  await send(ledger, register(0));
+  await send(ledger, register(1));
+
+  const { streams } = await jetstreamManager(nc.connection);
+  const stream = streamName('LEDGER', network);
+  const { state } = await streams.info(stream);
+  const stored = await Promise.all(
+    Array.from({ length: state.last_seq }, (_, at) => streams.getMessage(stream, { seq: at + 1 })),
+  );
+  const restore = async (some: typeof stored): Promise<void> => {
+    for (const one of some) if (one) await jetstream(nc.connection).publish(one.subject, one.data);
+  };
+  await streams.delete(stream);
+  await ensureStreams(nc.connection, network);
+  await restore(stored.slice(0, -1));
+  await until('it says that the end is lost', () =>
+    lines.some((line) => line.includes('ledger could not take in a block') && line.includes('lost its end')),
+  );
+  expect(failure).toBeUndefined();
+  await restore(stored.slice(-1));
+
+  expect(await send(ledger, register(2))).toMatchObject({ code: 0 });
+  const { body } = await ask(ledger, '/LumeraProtocol/lumera/action/v1/list_actions');
+  expect(body).toMatchObject({ total: '3' });
+  expect(failure).toBeUndefined();
+  await ledger.stop();
+});
+
+async function opened() {
+  const connection = await connectNats({ ...testNats(), name: 'ledger test' });
+  return { connection, [Symbol.asyncDispose]: () => connection.close() };
+}
