@@ -18,7 +18,6 @@ const leastEvents = 50_000;
 const actionCount = 14_000;
 const probesEach = 350;
 const changesEach = 40;
-/** One keeps both cores busy for a minute or two, and other files beside it. */
 const replays = 1;
 /** Answers that every reader gets before the replay and after it. */
 const answersAround = 3;
