@@ -13,7 +13,7 @@ import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
 import { freshFolder } from '../support/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { freshNetwork, serversIn, testNats } from '../support/servers.ts';
 import { jsonLines, runVerb } from '../support/verb.ts';
 
 type Json = Record<string, unknown>;
@@ -30,16 +30,10 @@ let withdraw: () => Promise<void>;
 beforeAll(async () => {
   const { url, user, pass } = testNats();
   const nats = { url, user, pass };
-  const postgres = await freshDatabase();
   const config = parseConfig({ DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' });
   const folder = path.join(made.folder, network);
-  const servers = {
-    nats: { ...testNats(), from: 'a test' },
-    postgres,
-    folder,
-    database: undefined,
-    stop: async () => undefined,
-  };
+  const servers = await serversIn(folder);
+  const { postgres } = servers;
   const logger = pino({ level: 'silent' });
   context = await openStores(config, servers, { logger, signal: stop.signal });
   parts.push(await startAdmin(context));

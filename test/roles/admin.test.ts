@@ -16,7 +16,7 @@ import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
 import { freshFolder } from '../support/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { freshNetwork, serversIn } from '../support/servers.ts';
 
 type Json = Record<string, unknown>;
 
@@ -52,8 +52,6 @@ const stated = async (name: string): Promise<readonly Json[]> => {
 };
 
 beforeAll(async () => {
-  const nats = testNats();
-  const postgres = await freshDatabase();
   const config = parseConfig({
     DATA_DIR: made.folder,
     NETWORK: network,
@@ -63,13 +61,7 @@ beforeAll(async () => {
     ADMIN_TOKEN: `${'a'.repeat(32)},night:${token}`,
     DURABILITY: 'relaxed',
   });
-  const servers = {
-    nats: { ...nats, from: 'a test' },
-    postgres,
-    folder,
-    database: undefined,
-    stop: async () => undefined,
-  };
+  const servers = await serversIn(folder);
   const logger = pino({ level: 'silent' });
   context = await openStores(config, servers, { logger, signal: stop.signal });
   const admin = await startAdmin(context);

@@ -6,23 +6,14 @@ import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
 import { freshFolder } from '../support/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { freshNetwork, serversIn } from '../support/servers.ts';
 
 it('finds the database there while readers have every connection of theirs', async () => {
   const made = freshFolder();
   const stop = new AbortController();
   const config = parseConfig({ DATA_DIR: made.folder, NETWORK: freshNetwork(), PORT: '0', DURABILITY: 'relaxed' });
-  const context = await openStores(
-    config,
-    {
-      nats: { ...testNats(), from: 'a test' },
-      postgres: await freshDatabase(),
-      folder: made.folder,
-      database: undefined,
-      stop: async () => undefined,
-    },
-    { logger: pino({ level: 'silent' }), signal: stop.signal },
-  );
+  const servers = await serversIn(made.folder);
+  const context = await openStores(config, servers, { logger: pino({ level: 'silent' }), signal: stop.signal });
   const parts: Part[] = [];
   onTestFinished(async () => {
     for (const part of parts.toReversed()) await part.stop();

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import type { Servers } from '../../src/engine/servers/servers.ts';
 
 /** The run's nats-server: `user` and `pass` for ourselves; without them one is an outsider. */
 export function testNats(): { url: string; user: string; pass: string; wsUrl: string; monitorUrl: string } {
@@ -27,3 +28,14 @@ export function freshNetwork(): string {
 }
 
 const random = () => randomBytes(6).toString('hex');
+
+/** The servers of the run as a start of the program hands them on: a database of their own, data in `folder`. */
+export async function serversIn(folder: string): Promise<Servers> {
+  return {
+    nats: { ...testNats(), from: 'a test' },
+    postgres: await freshDatabase(),
+    folder,
+    database: undefined,
+    stop: async () => undefined,
+  };
+}

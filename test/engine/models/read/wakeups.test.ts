@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createWakeups, type ModelAdvanced } from '../../../src/engine/models/read/wakeups.ts';
-import { nodeFacts } from '../../support/facts.ts';
-import { type Database, openDatabase, silent, startProjector } from './engine.ts';
-import { MemoryLog } from './memory-log.ts';
-import { eventually } from '../../support/polling.ts';
+import { createWakeups, type ModelAdvanced } from '../../../../src/engine/models/read/wakeups.ts';
+import { nodeFacts } from '../../../support/facts.ts';
+import { type Database, openDatabase, silent, startProjector } from '../engine.ts';
+import { MemoryLog } from '../memory-log.ts';
+import { eventually } from '../../../support/polling.ts';
 
 function heard(database: Database) {
   const wakeups = createWakeups(database, silent);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { signText } from '../../../src/edges/chain/files/signatures.ts';
-import { createFailures, type Failures } from '../../../src/edges/gateway/nodes/failures.ts';
-import { createHedges, type Hedges } from '../../../src/edges/gateway/nodes/hedges.ts';
-import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
-import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
-import { bytes, good, refusing } from './misdeeds.ts';
-import { finalized, historyOf, type Misdeed, type Node, serveNodes, taken, type Told } from './nodes-under-test.ts';
+import { signText } from '../../../../src/edges/chain/files/signatures.ts';
+import { createFailures, type Failures } from '../../../../src/edges/gateway/nodes/failures.ts';
+import { createHedges, type Hedges } from '../../../../src/edges/gateway/nodes/hedges.ts';
+import { SupernodeEventType } from '../../../../src/edges/gen/cascade/service_pb.ts';
+import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
+import { bytes, good, refusing } from '../misdeeds.ts';
+import { finalized, historyOf, type Misdeed, type Node, serveNodes, taken, type Told } from '../nodes-under-test.ts';
 
 /** Nothing is ever left for its silence here: what ends an attempt is the end of another. */
 const patientMs = 60_000;
