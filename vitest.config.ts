@@ -51,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: [clients],
-          globalSetup: ['test/support/install-clients.ts'],
+          globalSetup: ['test/support/programs/install-clients.ts'],
           ...ofPrograms,
         },
       },

@@ -3,8 +3,8 @@ import { createChainClient } from '../src/edges/chain/rest/client.ts';
 import { loadProfile } from '../src/edges/chain/rest/profile.ts';
 import { runRound, type RoundEnd } from '../src/edges/indexer/rounds/round.ts';
 import type { Log } from '../src/engine/log/log.ts';
-import { startChainStub } from '../test/support/chain-stub.ts';
-import { accountOf } from '../test/support/chain-stub-state.ts';
+import { startChainStub } from '../test/support/chains/chain-stub.ts';
+import { accountOf } from '../test/support/chains/chain-stub-state.ts';
 import type { Context } from './context.ts';
 
 const perBlock = 100;

@@ -3,10 +3,10 @@ import { connectNats } from '../src/engine/log/connection.ts';
 import { createLog, type Log } from '../src/engine/log/log.ts';
 import { ensureStreams } from '../src/engine/log/streams.ts';
 import type { Fact } from '../src/events/catalogue.ts';
-import { accountOf } from '../test/support/chain-stub-state.ts';
-import { probeFacts } from '../test/support/facts.ts';
-import { appendLives, creators, lifeOf } from '../test/support/long-history.ts';
-import { seeded } from '../test/support/random-history.ts';
+import { accountOf } from '../test/support/chains/chain-stub-state.ts';
+import { probeFacts } from '../test/support/histories/facts.ts';
+import { appendLives, creators, lifeOf } from '../test/support/histories/long-history.ts';
+import { seeded } from '../test/support/histories/random-history.ts';
 import type { Context } from './context.ts';
 
 const batchFacts = 1000;

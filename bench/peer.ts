@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { installLocked } from '../test/support/install-locked.ts';
+import { installLocked } from '../test/support/programs/install-locked.ts';
 
 /** Somebody else's system in a process of its own, told what to do line by line. */
 export type Peer = Readonly<{

@@ -8,7 +8,7 @@ import { createChainClient } from '../../src/edges/chain/rest/client.ts';
 import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
 import { createSigner } from '../../src/edges/chain/sign/signer.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
-import type { Program } from '../../test/support/run-program.ts';
+import type { Program } from '../../test/support/programs/run-program.ts';
 
 /** Bytes of one write. */
 export const chunkBytes = 4 * 2 ** 20;

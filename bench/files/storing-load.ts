@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
-import { chunkMessage, uploadByGrpc } from '../../test/support/grpc-files.ts';
+import { chunkMessage, uploadByGrpc } from '../../test/support/callers/grpc-files.ts';
 
 const chunkBytes = 1_000_000;
 const chunksPerSecond = 20;

@@ -1,6 +1,6 @@
 import type { Fact } from '../../src/events/catalogue.ts';
-import { actionFacts, nodeFacts, probeFacts, validatorFacts } from '../../test/support/facts.ts';
-import { type Random, seeded } from '../../test/support/random-history.ts';
+import { actionFacts, nodeFacts, probeFacts, validatorFacts } from '../../test/support/histories/facts.ts';
+import { type Random, seeded } from '../../test/support/histories/random-history.ts';
 import { timeAt, type World } from './world.ts';
 
 const metadata = Buffer.alloc(180, 'metadata ').toString('base64');

@@ -1,4 +1,4 @@
-import { seeded } from '../../test/support/random-history.ts';
+import { seeded } from '../../test/support/histories/random-history.ts';
 import { timeAt, type World } from './world.ts';
 
 /** A read of the load: a path of its own each time. */

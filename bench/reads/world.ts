@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { bech32 } from '@scure/base';
-import { seeded } from '../../test/support/random-history.ts';
+import { seeded } from '../../test/support/histories/random-history.ts';
 
 /** How large the network of the load is. */
 export type Size = Readonly<{ actions: number; nodes: number; creators: number }>;

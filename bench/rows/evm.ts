@@ -1,6 +1,6 @@
 import { createExecutor, type UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import { call } from '../../src/edges/evm/executor/calls.ts';
-import { createMemoryNodes } from '../../test/support/memory-nodes.ts';
+import { createMemoryNodes } from '../../test/support/histories/memory-nodes.ts';
 import { createReader } from '../../src/edges/evm/executor/reader.ts';
 import type { Context } from '../context.ts';
 import { balanceCall, beginning, blockOfTransactions, loadedChain, perCpuSecond, token } from '../evm-load.ts';

@@ -6,7 +6,7 @@ import { localEvmChainId, localEvmConfig } from '../../src/edges/ledger/evm-chai
 import { localBeginning } from '../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { until } from '../../test/support/polling.ts';
-import { type Program, runProgram } from '../../test/support/run-program.ts';
+import { type Program, runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { latencies, latenciesApart } from '../latencies.ts';

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { childOf } from '../../test/support/child-of.ts';
-import { type Program, runProgram } from '../../test/support/run-program.ts';
+import { childOf } from '../../test/support/programs/child-of.ts';
+import { type Program, runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { ended, historyUrl, moveOne, registerOne, uploadOne } from '../files/gateway-transfers.ts';

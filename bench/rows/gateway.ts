@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isSignedBy, signText } from '../../src/edges/chain/files/signatures.ts';
 import { publicKeyOf } from '../../src/edges/chain/sign/keys.ts';
-import { runProgram } from '../../test/support/run-program.ts';
+import { runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { chunkBytes, moveOne, person } from '../files/gateway-transfers.ts';

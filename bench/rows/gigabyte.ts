@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
 import { startNodesChild } from '../../src/edges/local-network/nodes/child.ts';
 import { pendingFile } from '../../test/edges/node/files-under-test.ts';
-import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/grpc-files.ts';
-import { openLedgerWorld } from '../../test/support/ledger-world.ts';
+import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/callers/grpc-files.ts';
+import { openLedgerWorld } from '../../test/support/chains/ledger-world.ts';
 import { type Context, once } from '../context.ts';
 import type { Row } from '../row.ts';
 

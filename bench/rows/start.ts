@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Program, runProgram } from '../../test/support/run-program.ts';
+import { type Program, runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { milliseconds } from '../rounds.ts';

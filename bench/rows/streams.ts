@@ -1,5 +1,5 @@
 import { once as event } from 'node:events';
-import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/grpc-files.ts';
+import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/callers/grpc-files.ts';
 import { type Context, once } from '../context.ts';
 import { startProgram } from '../reads/start-program.ts';
 import { perSecond } from '../rounds.ts';

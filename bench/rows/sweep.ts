@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { type ProbeOptions, probeNode } from '../../src/edges/indexer/probe/probe.ts';
 import { type ProbingOptions, runProbing } from '../../src/edges/indexer/probe/rounds.ts';
 import { dialInstead, startBlackHole, startNode } from '../../test/edges/indexer/probe/fake-node.ts';
-import { nodeFacts } from '../../test/support/facts.ts';
+import { nodeFacts } from '../../test/support/histories/facts.ts';
 import type { Context } from '../context.ts';
 import { connectTo, freshLog } from '../log.ts';
 import { type Contender, milliseconds } from '../rounds.ts';

@@ -11,10 +11,10 @@ import { startAdmin } from '../../src/roles/admin.ts';
 import { type Context, openStores } from '../../src/roles/context.ts';
 import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshNetwork, serversIn, testNats } from '../support/servers.ts';
-import { jsonLines, runVerb } from '../support/verb.ts';
+import { freshNetwork, serversIn, testNats } from '../support/programs/servers.ts';
+import { jsonLines, runVerb } from '../support/programs/verb.ts';
 
 type Json = Record<string, unknown>;
 

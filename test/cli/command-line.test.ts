@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../support/processes.ts';
-import { runVerb } from '../support/verb.ts';
+import { temporaryFolder } from '../support/programs/processes.ts';
+import { runVerb } from '../support/programs/verb.ts';
 
 const refusal = (message: string) => ({
   error: expect.stringContaining(message) as string,

@@ -5,10 +5,10 @@ import { announce } from '../../src/engine/servers/instance.ts';
 import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { type Kept, keptLog, untilArchived } from '../engine/archive/kept.ts';
 import { actionOf, appendFacts } from '../engine/log/fresh-log.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { testNats } from '../support/servers.ts';
-import { jsonLines, runVerb } from '../support/verb.ts';
+import { testNats } from '../support/programs/servers.ts';
+import { jsonLines, runVerb } from '../support/programs/verb.ts';
 
 /** Both stores of a log of three actions whose checkpoint is signed, as verbs find them. */
 async function announced(): Promise<Readonly<{ kept: Kept; folder: string }>> {

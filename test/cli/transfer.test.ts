@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { followTask } from '../../src/cli/transfer/follow-task.ts';
 import { fileNameIn, openFile } from '../../src/cli/transfer/fetched-file.ts';
 import { requestDownload, uploadFile } from '../../src/cli/transfer/gateway-client.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 
 const open: (() => void)[] = [];
 afterEach(() => open.splice(0).forEach((close) => close()));

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { checkpointText, noteSigner, proofText } from '../../src/engine/archive/proof/notes.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
-import { jsonLines, runVerb } from '../support/verb.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
+import { jsonLines, runVerb } from '../support/programs/verb.ts';
 import { naivePath, naiveRoot } from '../engine/archive/proof/naive-tree.ts';
 
 const origin = 'annals-0011223344556677/devnet/ACTIONS/2026-11-24T00:00:00Z';

@@ -9,9 +9,9 @@ import { registrationMetadata } from '../../src/edges/chain/files/registration.t
 import { signText } from '../../src/edges/chain/files/signatures.ts';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { until } from '../support/polling.ts';
-import { temporaryFolder } from '../support/processes.ts';
+import { temporaryFolder } from '../support/programs/processes.ts';
 import { expectCatalogue } from './json-rpc-catalogue.ts';
-import { type Program, startProgram } from '../support/program.ts';
+import { type Program, startProgram } from '../support/programs/program.ts';
 
 const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;
 const runFile = promisify(execFile);

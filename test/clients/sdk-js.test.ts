@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { developmentAccounts } from '../../src/edges/local-network/development-accounts.ts';
 import { localChainId } from '../../src/edges/local-network/beginning.ts';
-import { startProgram } from '../support/program.ts';
+import { startProgram } from '../support/programs/program.ts';
 import { until } from '../support/polling.ts';
 
 const subnet = `127.${1 + Math.floor(Math.random() * 250)}.${Math.floor(Math.random() * 250)}`;

@@ -13,7 +13,7 @@ import {
   probeOf,
   validatorOf,
 } from '../engine/log/fresh-log.ts';
-import { unlinked } from '../support/facts.ts';
+import { unlinked } from '../support/histories/facts.ts';
 
 /** Counts: every command that was not the last one adds a fact with the number of facts so far. */
 const counting: Decider<number, { count: number; last: number }, 'probe'> = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { probing, type RecordProbe } from '../../src/commands/probing.ts';
-import { given } from '../support/given.ts';
+import { given } from '../support/histories/given.ts';
 
 const figures = { version: 'v2.6.2', peerCount: 5, cpuCores: 2 };
 

@@ -16,9 +16,9 @@ import { createDiagnostics } from '../../src/edges/node/status/diagnostics.ts';
 import { freshLog, seed, silent, startLedger } from '../edges/ledger/ledger-under-test.ts';
 import { type Node, taken } from '../edges/gateway/nodes-under-test.ts';
 import { ports } from '../edges/node/network-under-test.ts';
-import { type Program, dataFolder, startProgram } from '../support/program.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
-import { type StaleChain, staleChain } from '../support/stale-chain.ts';
+import { type Program, dataFolder, startProgram } from '../support/programs/program.ts';
+import { freshDatabase, freshNetwork, testNats } from '../support/programs/servers.ts';
+import { type StaleChain, staleChain } from '../support/chains/stale-chain.ts';
 
 /** So many of the nodes turn hostile, the first ones. */
 const hostile = 3;

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { type Harm, harm, type Store } from '../support/victim/harm.ts';
 import { openVictim, untilArchived, type Victim } from '../support/victim/victim.ts';
-import { startChainStub } from '../support/chain-stub.ts';
-import { GrowingChain } from '../support/growing-chain.ts';
+import { startChainStub } from '../support/chains/chain-stub.ts';
+import { GrowingChain } from '../support/chains/growing-chain.ts';
 import { until } from '../support/polling.ts';
-import { dataFolder } from '../support/program.ts';
-import { type Random, seeded } from '../support/random-history.ts';
+import { dataFolder } from '../support/programs/program.ts';
+import { type Random, seeded } from '../support/histories/random-history.ts';
 
 const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_INTERVAL: '1s' };
 const paths = ['/v1/actions?limit=100', '/v1/actions/stats', '/v1/supernodes/stats'];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { gasCap, killedRoles, openEvmKills } from '../support/evm-kills.ts';
-import { dataFolder } from '../support/program.ts';
-import { seeded } from '../support/random-history.ts';
+import { gasCap, killedRoles, openEvmKills } from '../support/kills/evm-kills.ts';
+import { dataFolder } from '../support/programs/program.ts';
+import { seeded } from '../support/histories/random-history.ts';
 
 /** How often each role is killed; `KILLS` sets another number, `KILLS_SEED` other moments. */
 const killsOfEach = Number(process.env['KILLS'] ?? 1);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { freshDatabase } from '../support/servers.ts';
+import { freshDatabase } from '../support/programs/servers.ts';
 
 const tool = fileURLToPath(new URL('../../tools/foreign-chain/main.ts', import.meta.url));
 const folder = fileURLToPath(new URL('../fixtures/execution-apis/', import.meta.url));

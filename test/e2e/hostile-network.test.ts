@@ -11,7 +11,7 @@ import { bytesOf, creator, pendingAction, upload as uploadToNode } from '../edge
 import { drippingUpload, strangersSession, unreadDownload } from '../edges/node/hostile/strangers.ts';
 import { piecesIn, ports } from '../edges/node/network-under-test.ts';
 import { type BesiegedNetwork, besiegedNetwork, registering, residentBytes, storageBytes } from './besieged-network.ts';
-import { type Json, type Told, upload } from './gateway-client.ts';
+import { type Json, type Told, upload } from './gateway/gateway-client.ts';
 
 /** Everything that is left to chance follows from it. */
 const chosen = process.env['HOSTILE_SEED'] ?? String(Math.floor(Math.random() * 1e9));

@@ -1,8 +1,8 @@
 import { sources } from '../../src/events/words.ts';
 import { until } from '../support/polling.ts';
-import { type Program, type ProgramOptions, startProgram } from '../support/program.ts';
-import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
-import { type RecordedChain, startRecordedChain } from '../support/recorded-chain.ts';
+import { type Program, type ProgramOptions, startProgram } from '../support/programs/program.ts';
+import { openProgramLog, type ProgramLog, untilFollowed } from '../support/programs/program-log.ts';
+import { type RecordedChain, startRecordedChain } from '../support/chains/recorded-chain.ts';
 
 /** A body, to look into. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -3,10 +3,10 @@ import { faultsOf, type SignedNote, signedNotes } from '../edges/indexer/proof/s
 import { type Field, openField } from '../support/field/field.ts';
 import { moments } from '../support/field/moments.ts';
 import { until } from '../support/polling.ts';
-import { dataFolder } from '../support/program.ts';
-import { seeded } from '../support/random-history.ts';
-import { type Victim, victims } from '../support/supervised.ts';
-import { trueAnswers, trueFleet, trueList } from '../support/true-answers.ts';
+import { dataFolder } from '../support/programs/program.ts';
+import { seeded } from '../support/histories/random-history.ts';
+import { type Victim, victims } from '../support/programs/supervised.ts';
+import { trueAnswers, trueFleet, trueList } from '../support/expected/true-answers.ts';
 
 const { KILLS, KILLS_SEED } = process.env;
 /** How often each of the three is killed; `KILLS` sets another number. */

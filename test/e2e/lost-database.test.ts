@@ -7,11 +7,11 @@ import { createLeases } from '../../src/engine/log/leases.ts';
 import { createLog } from '../../src/engine/log/log.ts';
 import { streams } from '../../src/events/streams.ts';
 import { actionChecker } from '../edges/indexer/provenance/action-checker.ts';
-import { allAnswers } from '../support/all-answers.ts';
+import { allAnswers } from '../support/expected/all-answers.ts';
 import { until } from '../support/polling.ts';
-import { dataFolder, type Program, startProgram } from '../support/program.ts';
-import { untilFollowed } from '../support/program-log.ts';
-import { freshNetwork, testNats } from '../support/servers.ts';
+import { dataFolder, type Program, startProgram } from '../support/programs/program.ts';
+import { untilFollowed } from '../support/programs/program-log.ts';
+import { freshNetwork, testNats } from '../support/programs/servers.ts';
 import { startIndexing } from './indexing.ts';
 import { recordProbes } from './recorded-probes.ts';
 

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { StreamName } from '../../src/events/streams.ts';
-import { startChainStub } from '../support/chain-stub.ts';
-import { GrowingChain } from '../support/growing-chain.ts';
+import { startChainStub } from '../support/chains/chain-stub.ts';
+import { GrowingChain } from '../support/chains/growing-chain.ts';
 import { until } from '../support/polling.ts';
-import { dataFolder, type Program, startProgram } from '../support/program.ts';
-import { openProgramLog } from '../support/program-log.ts';
-import { seeded } from '../support/random-history.ts';
+import { dataFolder, type Program, startProgram } from '../support/programs/program.ts';
+import { openProgramLog } from '../support/programs/program-log.ts';
+import { seeded } from '../support/histories/random-history.ts';
 
 const settings = { ACTIONS_SYNC_INTERVAL: '500ms', PROBE_INTERVAL: '1h', SCRUB_INTERVAL: '1s' };
 const kept = ['ACTIONS', 'NODES'] as const satisfies readonly StreamName[];

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Recorded } from '../../src/commands/ports.ts';
 import { until } from '../support/polling.ts';
-import { type Expectations, type ExpectedStep, actionsAt } from '../support/recorded-expectations.ts';
-import { detailAt, listItemAt, readExpectations, readTopList } from '../support/recorded-expectations.ts';
-import * as figures from '../support/recorded-figures.ts';
-import { happenedIn, recordsIn, transactionsIn, transactionsOf } from '../support/told-by-facts.ts';
+import { type Expectations, type ExpectedStep, actionsAt } from '../support/chains/recorded-expectations.ts';
+import { detailAt, listItemAt, readExpectations, readTopList } from '../support/chains/recorded-expectations.ts';
+import * as figures from '../support/chains/recorded-figures.ts';
+import { happenedIn, recordsIn, transactionsIn, transactionsOf } from '../support/expected/told-by-facts.ts';
 import { type Indexing, type Json, startIndexing } from './indexing.ts';
 
 const expected: Expectations = readExpectations();

@@ -4,15 +4,24 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streams } from '../../src/events/streams.ts';
 import { projectionNames } from '../../src/projections/projection.ts';
-import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
-import { accountOf, operatorOf } from '../support/chain-stub-state.ts';
-import { appendLives, appendTo, changesOf, creators, heightOf, lifeOf, probesOf } from '../support/long-history.ts';
+import { type ChainStub, startChainStub } from '../support/chains/chain-stub.ts';
+import { accountOf, operatorOf } from '../support/chains/chain-stub-state.ts';
+import {
+  appendLives,
+  appendTo,
+  changesOf,
+  creators,
+  heightOf,
+  lifeOf,
+  probesOf,
+} from '../support/histories/long-history.ts';
 import { until } from '../support/polling.ts';
-import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
-import { type Program, startProgram } from '../support/program.ts';
-import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
-import { seeded } from '../support/random-history.ts';
-import { jsonLines, runVerb, startVerb } from '../support/verb.ts';
+import { type Polled, type Pollers, startPollers } from '../support/callers/pollers.ts';
+import { type Program, startProgram } from '../support/programs/program.ts';
+import { openProgramLog, type ProgramLog, untilFollowed } from '../support/programs/program-log.ts';
+import { seeded } from '../support/histories/random-history.ts';
+import { jsonLines, runVerb, startVerb } from '../support/programs/verb.ts';
+import { everyPath, isOfTheLog, type Json, json } from './read-paths.ts';
 
 const leastEvents = 50_000;
 const actionCount = 14_000;
@@ -34,7 +43,6 @@ const settings = {
   PROBE_INTERVAL: '24h',
 };
 
-type Json = Readonly<Record<string, unknown>>;
 type Line = Readonly<{ projection: string; generation: number; facts: number }>;
 
 describe('annals replay all over a long log, under readers of every endpoint and with writes going on', () => {
@@ -71,7 +79,7 @@ describe('annals replay all over a long log, under readers of every endpoint and
       const answer = await fetch(`${program.base}/log/ACTIONS/tile/0/000`);
       return answer.ok;
     });
-    pollers = startPollers(program.base, everyPath());
+    pollers = startPollers(program.base, everyPath(quiet, busy));
     await pollers.further(answersAround);
     const ending = new AbortController();
     const writing = write(log, ending.signal);
@@ -224,51 +232,6 @@ async function liveGenerations({ dataDir }: Program): Promise<ReadonlyMap<string
   );
 }
 
-/** Whether a path answers from log and archive, and so with no position of read models. */
-function isOfTheLog(path: string): boolean {
-  return path === '/v1/logs' || path.startsWith('/v1/causes/') || path.endsWith('/events');
-}
-
-/** Every path with the status that it must always have. */
-function everyPath(): ReadonlyMap<string, number> {
-  const operator = operatorOf(quiet);
-  const found = [
-    ...['', '?limit=200', '?limit=50&include_transactions=true', '?type=sense', '?state=finalized'].map(
-      (query) => `/v1/actions${query}`,
-    ),
-    ...[`creator=${creators[0]}`, `supernode=${operator}`, `supernode=${accountOf(busy)}`].map(
-      (filter) => `/v1/actions?${filter}`,
-    ),
-    `/v1/actions?fromHeight=100&toHeight=2000&state=approved`,
-    '/v1/actions/7',
-    ...['versions', 'events'].map((what) => `/v1/actions/7/${what}`),
-    '/v1/actions/stats',
-    '/v1/actions/stats?from=2026-01-01T05:00:00Z',
-    ...['', '?limit=3', '?status=available', '?currentState=bonded'].map((query) => `/v1/supernodes/metrics${query}`),
-    ...['metrics', 'paymentInfo', 'versions', 'availability', 'incidents', 'events'].map(
-      (what) => `/v1/supernodes/${operator}/${what}`,
-    ),
-    ...['stats', 'action-stats', 'unavailable', 'availability'].map((what) => `/v1/supernodes/${what}`),
-    '/v1/incidents',
-    '/v1/version/matrix',
-    '/v1/logs',
-    ...['checkpoint', 'vkey', 'events', 'events/1', 'proofs/1', 'tile/0/000'].map((what) => `/log/ACTIONS/${what}`),
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '/openapi.json',
-    '/',
-    '/docs',
-  ];
-  const unknown = [
-    '/v1/actions/99999999',
-    `/v1/transactions/${'A'.repeat(64)}/events`,
-    '/v1/causes/unknown',
-    '/log/ACTIONS/events/1/previous',
-  ];
-  return new Map([...found.map((path) => [path, 200] as const), ...unknown.map((path) => [path, 404] as const)]);
-}
-
 /** Answers that nothing written meanwhile can change, cursors apart, which are sealed anew each time. */
 async function unchanging(base: string): Promise<ReadonlyMap<string, string>> {
   const last = heightOf(actionCount);
@@ -291,10 +254,4 @@ async function unchanging(base: string): Promise<ReadonlyMap<string, string>> {
     }
   }
   return answers;
-}
-
-async function json(url: string): Promise<Json> {
-  const response = await fetch(url);
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Json;
 }

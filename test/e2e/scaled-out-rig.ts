@@ -2,12 +2,12 @@ import pg from 'pg';
 import { projectionNames } from '../../src/projections/projection.ts';
 import { connectNats } from '../../src/engine/log/connection.ts';
 import { createLeases } from '../../src/engine/log/leases.ts';
-import { type HeldLink, heldLink } from '../support/held-link.ts';
-import type { NatsCluster } from '../support/nats-cluster.ts';
+import { type HeldLink, heldLink } from '../support/programs/held-link.ts';
+import type { NatsCluster } from '../support/programs/nats-cluster.ts';
 import { until } from '../support/polling.ts';
-import { hasPostgres13, startPostgres13 } from '../support/postgres-13.ts';
-import { dataFolder, type Program, startProgram } from '../support/program.ts';
-import { freshDatabase, freshNetwork } from '../support/servers.ts';
+import { hasPostgres13, startPostgres13 } from '../support/programs/postgres-13.ts';
+import { dataFolder, type Program, startProgram } from '../support/programs/program.ts';
+import { freshDatabase, freshNetwork } from '../support/programs/servers.ts';
 import { figuresOf } from '../support/figures.ts';
 
 /** A process of some roles, and its links to the stores. */

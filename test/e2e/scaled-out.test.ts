@@ -4,16 +4,16 @@ import type { Recorded } from '../../src/commands/ports.ts';
 import { connectNats } from '../../src/engine/log/connection.ts';
 import { leaseMs, renewalsPerLease } from '../../src/engine/log/leases.ts';
 import { streams } from '../../src/events/streams.ts';
-import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
-import { GrowingChain } from '../support/growing-chain.ts';
-import { watchLeases } from '../support/lease-watch.ts';
-import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
+import { type ChainStub, startChainStub } from '../support/chains/chain-stub.ts';
+import { GrowingChain } from '../support/chains/growing-chain.ts';
+import { watchLeases } from '../support/kills/lease-watch.ts';
+import { type NatsCluster, startNatsCluster } from '../support/programs/nats-cluster.ts';
 import { until } from '../support/polling.ts';
-import { type Polled, type Pollers, startPollers } from '../support/pollers.ts';
-import { dataFolder, startProgram } from '../support/program.ts';
-import { openProgramLog, type ProgramLog, untilFollowed } from '../support/program-log.ts';
-import { seeded } from '../support/random-history.ts';
-import { trueList } from '../support/true-answers.ts';
+import { type Polled, type Pollers, startPollers } from '../support/callers/pollers.ts';
+import { dataFolder, startProgram } from '../support/programs/program.ts';
+import { openProgramLog, type ProgramLog, untilFollowed } from '../support/programs/program-log.ts';
+import { seeded } from '../support/histories/random-history.ts';
+import { trueList } from '../support/expected/true-answers.ts';
 import {
   byLease,
   figure,

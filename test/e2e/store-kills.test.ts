@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { startProgram } from '../support/program.ts';
-import { seeded } from '../support/random-history.ts';
-import { killedStores, openStoreKills, wholeNetwork } from '../support/store-kills.ts';
+import { startProgram } from '../support/programs/program.ts';
+import { seeded } from '../support/histories/random-history.ts';
+import { killedStores, openStoreKills, wholeNetwork } from '../support/kills/store-kills.ts';
 
 /** How often each store is killed; `KILLS` says otherwise. */
 const killsOfEach = Number(process.env['KILLS'] ?? 10);

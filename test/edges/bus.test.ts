@@ -10,7 +10,7 @@ import { subjectOf } from '../../src/events/catalogue.ts';
 import { queries } from '../../src/projections/all.ts';
 import { Query } from '../../src/projections/query.ts';
 import { SyncRounds } from '../../src/projections/rounds/queries.ts';
-import { loadReading } from '../support/load-projection.ts';
+import { loadReading } from '../support/histories/load-projection.ts';
 import { freshLog } from '../engine/log/fresh-log.ts';
 
 const at = '2026-11-21T10:00:00.000Z';

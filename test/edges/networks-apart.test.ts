@@ -6,7 +6,7 @@ import { migrate } from '../../src/engine/models/migrate.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import { rebuild } from '../../src/engine/models/build/rebuild.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/servers.ts';
+import { freshDatabase, freshNetwork, testNats } from '../support/programs/servers.ts';
 
 const at = '2026-11-21T10:00:00.000Z';
 

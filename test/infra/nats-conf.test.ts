@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readDurability } from '../../src/engine/log/durability.ts';
 import { testOutsiders } from '../engine/log/outsider-contract.ts';
-import { type NatsCluster, startNatsCluster } from '../support/nats-cluster.ts';
+import { type NatsCluster, startNatsCluster } from '../support/programs/nats-cluster.ts';
 
 describe('a nats-server that runs with infra/nats/nats.conf', () => {
   let server: NatsCluster;

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type ChainStub, startChainStub } from '../support/chain-stub.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { type ChainStub, startChainStub } from '../support/chains/chain-stub.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { type Program, startProgram } from '../support/program.ts';
+import { type Program, startProgram } from '../support/programs/program.ts';
 
 type SyntaxNode = ReturnType<typeof parser.parse>['topNode'];
 type Query = readonly [where: string, query: string];

@@ -5,7 +5,7 @@ import { foldingOf } from '../../src/engine/models/engine/folding.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import { type AnyProjection, projections } from '../../src/projections/all.ts';
 import type { ActionRow } from '../../src/projections/tables.ts';
-import { handlersOf } from '../support/load-projection.ts';
+import { handlersOf } from '../support/histories/load-projection.ts';
 
 /** By projection and version; what stands there once is never changed. */
 const recorded = JSON.parse(

@@ -4,8 +4,8 @@ import { runQuery } from '../../src/edges/bus.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
 import { LogsMatching, type LogSearch } from '../../src/projections/chain/log-queries.ts';
-import { loadReading } from '../support/load-projection.ts';
-import { seeded } from '../support/random-history.ts';
+import { loadReading } from '../support/histories/load-projection.ts';
+import { seeded } from '../support/histories/random-history.ts';
 
 type Hex = `0x${string}`;
 type Log = Readonly<{ address: Hex; topics: Hex[]; data: Hex }>;

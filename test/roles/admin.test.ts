@@ -14,9 +14,9 @@ import { type Context, openStores } from '../../src/roles/context.ts';
 import { startOperations } from '../../src/roles/operations.ts';
 import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshNetwork, serversIn } from '../support/servers.ts';
+import { freshNetwork, serversIn } from '../support/programs/servers.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { connectNats } from '../../src/engine/log/connection.ts';
 import { createLog } from '../../src/engine/log/log.ts';
-import { startChainStub } from '../support/chain-stub.ts';
+import { startChainStub } from '../support/chains/chain-stub.ts';
 import { until } from '../support/polling.ts';
-import { dataFolder } from '../support/program.ts';
-import { runProgram } from '../support/run-program.ts';
+import { dataFolder } from '../support/programs/program.ts';
+import { runProgram } from '../support/programs/run-program.ts';
 
 const settings = {
   actions: 'ACTIONS_SYNC_INTERVAL',

@@ -4,9 +4,9 @@ import { parseConfig } from '../../src/config.ts';
 import { openStores } from '../../src/roles/context.ts';
 import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
-import { freshFolder } from '../support/fresh-folder.ts';
+import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
-import { freshNetwork, serversIn } from '../support/servers.ts';
+import { freshNetwork, serversIn } from '../support/programs/servers.ts';
 
 it('finds the database there while readers have every connection of theirs', async () => {
   const made = freshFolder();

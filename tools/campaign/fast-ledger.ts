@@ -8,7 +8,7 @@ import { createLog } from '../../src/engine/log/log.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import { createLogger } from '../../src/kit/logger.ts';
-import type { Program } from '../../test/support/run-program.ts';
+import type { Program } from '../../test/support/programs/run-program.ts';
 
 /** A ledger that seals without a pause. */
 type FastLedger = AsyncDisposable & Readonly<{ height: () => number; stop: () => Promise<void> }>;

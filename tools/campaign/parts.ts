@@ -19,12 +19,16 @@ export const parts = {
   },
   'gateway-kills': {
     count: 5,
-    load: () => longRun('test/e2e/gateway-kills.test.ts', ({ count }) => ({ KILLS: count })),
+    load: () => longRun('test/e2e/gateway/gateway-kills.test.ts', ({ count }) => ({ KILLS: count })),
   },
   'broken-forms': {
     count: 5000,
     load: () =>
-      longRun('test/e2e/gateway.test.ts', ({ count, seed }) => ({ FORMS: count, FORMS_SEED: seed }), 'that is broken'),
+      longRun(
+        'test/e2e/gateway/gateway.test.ts',
+        ({ count, seed }) => ({ FORMS: count, FORMS_SEED: seed }),
+        'that is broken',
+      ),
   },
   'power-cuts': { count: 5, load: (): Promise<Part> => import('./parts/power-cuts.ts') },
   freezes: { count: 2, load: (): Promise<Part> => import('./parts/freezes.ts') },

@@ -9,8 +9,8 @@ import { type RpcPosition, type ServedRpc, serveRpc } from '../../src/edges/evm/
 import { createExecution } from '../../src/edges/evm/workers/execution.ts';
 import type { StateAccess } from '../../src/edges/evm/workers/state-access.ts';
 import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
-import { MemoryBlocks } from '../../test/support/memory-blocks.ts';
-import { createMemoryNodes } from '../../test/support/memory-nodes.ts';
+import { MemoryBlocks } from '../../test/support/histories/memory-blocks.ts';
+import { createMemoryNodes } from '../../test/support/histories/memory-nodes.ts';
 import { createShownPool } from './shown-pool.ts';
 
 /** A chain of another network, and how JSON-RPC serves it. */

@@ -7,7 +7,7 @@ import type { News } from '../../src/edges/evm/chain/news.ts';
 import type { PendingPool } from '../../src/edges/evm/chain/pending-pool.ts';
 import type { Forks } from '../../src/edges/evm/executor/forks.ts';
 import { AppError, toAppError } from '../../src/kit/errors.ts';
-import type { MemoryBlocks } from '../../test/support/memory-blocks.ts';
+import type { MemoryBlocks } from '../../test/support/histories/memory-blocks.ts';
 
 const blobType = 3;
 const mostPending = 5000;

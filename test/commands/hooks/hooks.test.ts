@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { administering, type HookAct } from '../../../src/commands/hooks/administering.ts';
 import { delivering, type RecordedDeliveries } from '../../../src/commands/hooks/delivering.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const at = '2026-11-25T13:00:00.000Z';
 const hook = 'hook1';

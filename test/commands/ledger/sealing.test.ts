@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkpointEach, sealing } from '../../../src/commands/ledger/sealing.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const root = `0x${'11'.repeat(32)}`;
 const block = (height: number): Fact<'BlockSealed'> => ({

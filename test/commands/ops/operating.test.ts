@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { operating, type OperationEnd, type OperationRequest } from '../../../src/commands/ops/operating.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const operation = 'a1';
 const request: OperationRequest = {

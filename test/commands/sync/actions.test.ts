@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../../src/commands/sync/actions.ts';
 import type { ActionRecord, StepMatch, RecordAction, Step } from '../../../src/commands/sync/action-states.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const record = (changes: Partial<ActionRecord> = {}): ActionRecord => ({
   kind: 'cascade',

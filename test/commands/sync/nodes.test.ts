@@ -5,7 +5,7 @@ import {
   type ValidatorRecord,
   validators,
 } from '../../../src/commands/sync/listed.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const record: SuperNodeRecord = {
   state: 'active',

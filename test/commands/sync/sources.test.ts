@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RoundCompletion, type SourceCommand, syncing } from '../../../src/commands/sync/sources.ts';
-import { given } from '../../support/given.ts';
+import { given } from '../../support/histories/given.ts';
 
 const learned = { cursor: 50, openActions: { entries: '9:3' }, unread: ['4'], lastAction: '9' };
 const round = (changes: Partial<RoundCompletion> = {}): RoundCompletion => ({

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { closing } from '../../../src/commands/uptime/closing.ts';
 import type { CloseDays, SeenProbe } from '../../../src/commands/uptime/day-sums.ts';
-import { given } from '../../support/given.ts';
-import { type ExportedProbe, trueDays } from '../../support/uptime-truth.ts';
+import { given } from '../../support/histories/given.ts';
+import { type ExportedProbe, trueDays } from '../../support/expected/uptime-truth.ts';
 
 const node = 'valoper1a';
 const midnight = Date.UTC(2026, 10, 21) / 1000;

@@ -3,9 +3,9 @@ import { probing, type RecordProbe } from '../../../src/commands/probing.ts';
 import { closing } from '../../../src/commands/uptime/closing.ts';
 import { percentilesOf, sketchOf } from '../../../src/commands/uptime/sketch.ts';
 import { outcomeOf } from '../../../src/commands/probing.ts';
-import { given } from '../../support/given.ts';
-import { seeded } from '../../support/simulated-probes.ts';
-import { trueShare } from '../../support/uptime-truth.ts';
+import { given } from '../../support/histories/given.ts';
+import { seeded } from '../../support/histories/simulated-probes.ts';
+import { trueShare } from '../../support/expected/uptime-truth.ts';
 
 const node = 'valoper1a';
 

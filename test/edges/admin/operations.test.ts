@@ -10,7 +10,7 @@ import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { until } from '../../support/polling.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 const operator = { via: 'socket', name: 'annals' };
 const logger = pino({ level: 'silent' });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createExecutor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { loggedReceipt } from '../../../src/edges/evm/executor/logged-receipt.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import type { Outcome } from '../../../src/edges/evm/executor/outcome.ts';
 import type { SealingLimits } from '../../../src/edges/evm/executor/sealing-limits.ts';
 

@@ -9,7 +9,7 @@ import { createLogger } from '../../../src/kit/logger.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { serveForeignChain } from '../../../tools/foreign-chain/serve.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 import { emptyAccounts, furtherCases } from './further-cases.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/execution-apis/', import.meta.url));

@@ -10,7 +10,7 @@ import { StoredChain } from '../../../src/edges/evm/contracts/rules.ts';
 import { call, estimate } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import type { NodeStore } from '../../../src/edges/evm/executor/state/node-store.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';

@@ -10,7 +10,7 @@ import { code as codeOf } from '../../../src/edges/evm/executor/state/account-re
 import { call, estimate } from '../../../src/edges/evm/executor/calls.ts';
 import { createExecutor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
 import { type GenesisAccounts, networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import type { Hex, Outcome } from '../../../src/edges/evm/executor/outcome.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
 import { simulate } from '../../../src/edges/evm/executor/simulate/simulate.ts';

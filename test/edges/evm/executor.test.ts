@@ -6,7 +6,7 @@ import { nextBaseFee, networkFees, ordinaryFees } from '../../../src/edges/evm/e
 import { splitBlocks } from '../../../src/edges/evm/executor/blocks.ts';
 import { createExecutor, type Executor, type UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
 import { type ChainConfig, foreignChain, networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import type { Attributes, Item } from '../../../src/edges/evm/executor/sealing.ts';
 

@@ -6,7 +6,7 @@ import { account, code, storage } from '../../../src/edges/evm/executor/state/ac
 import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
 import { forgetStates } from '../../../src/edges/evm/executor/state/forget-states.ts';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import type { NodeStore } from '../../../src/edges/evm/executor/state/node-store.ts';
 import { openPostgresNodes } from '../../../src/edges/evm/executor/state/postgres-nodes.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
@@ -14,8 +14,8 @@ import type { Item } from '../../../src/edges/evm/executor/sealing.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
-import { seeded } from '../../support/random-history.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { seeded } from '../../support/histories/random-history.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 
 type Hex = `0x${string}`;
 const key = new Uint8Array(32).fill(7);

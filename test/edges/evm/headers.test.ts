@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { localEvmConfig, timestampAfter } from '../../../src/edges/ledger/evm-chain.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
-import { headerFault, plainRules } from '../../support/header-rules.ts';
+import { headerFault, plainRules } from '../../support/expected/header-rules.ts';
 import { freshLog, playHistory, seed, startLedger } from '../ledger/ledger-under-test.ts';
 import { ethereumTransaction, pay, sealedBlocks } from './mixed-history.ts';
 

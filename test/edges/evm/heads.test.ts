@@ -4,7 +4,7 @@ import { readModelBlocks } from '../../../src/edges/evm/chain/read-blocks.ts';
 import { type ServedRpc, serveRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
 import { createStateReads } from '../../../src/edges/evm/workers/state-reads.ts';
 import { createLogger } from '../../../src/kit/logger.ts';
-import { loadReading } from '../../support/load-projection.ts';
+import { loadReading } from '../../support/histories/load-projection.ts';
 import { address, config, forks, unreadable, word } from './unreadable-blocks.ts';
 
 let served: ServedRpc;

@@ -8,7 +8,7 @@ import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { type Random, randomOf } from '../../../src/edges/local-network/random.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
-import { headerFault, plainRules } from '../../support/header-rules.ts';
+import { headerFault, plainRules } from '../../support/expected/header-rules.ts';
 import { freshLog, seed } from '../ledger/ledger-under-test.ts';
 import { creationOf, ethereumTransaction, sealedBlocks, startReadLedger, tracedGas } from './mixed-history.ts';
 

@@ -3,7 +3,7 @@ import type { Fact } from '../../../src/events/catalogue.ts';
 import { openingItem } from '../../../src/edges/evm/chain/opening-item.ts';
 import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
 import type { ChainConfig } from '../../../src/edges/evm/executor/state/genesis.ts';
-import { createMemoryNodes } from '../../support/memory-nodes.ts';
+import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
 import { createReader, type StateReader } from '../../../src/edges/evm/executor/reader.ts';
 import { trace } from '../../../src/edges/evm/executor/trace.ts';
 import { headerIn } from '../../../src/edges/ledger/evm-block.ts';

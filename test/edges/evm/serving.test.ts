@@ -8,7 +8,7 @@ import { type Broker, openBroker } from '../../../src/engine/log/broker.ts';
 import { damageOf, isDamage } from '../../../src/engine/models/database-error.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { until } from '../../support/polling.ts';
-import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 const network = freshNetwork();
 const meta = metaSchema(network);

@@ -9,7 +9,7 @@ import { createStateReads, type StateReads } from '../../../src/edges/evm/worker
 import type { StateAccess } from '../../../src/edges/evm/workers/state-access.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 
 const folder = new URL('../../fixtures/execution-apis/', import.meta.url);
 const contract: Hex = '0x7dcd17433742f4c0ca53122ab541d0ba67fc27df';

@@ -6,7 +6,7 @@ import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { blocks } from '../../../src/projections/chain/blocks.ts';
 import { until } from '../../support/polling.ts';
-import { testNats } from '../../support/servers.ts';
+import { testNats } from '../../support/programs/servers.ts';
 import { appendFacts, connected } from '../../engine/log/fresh-log.ts';
 import { openDatabase, startProjector } from '../../engine/models/engine.ts';
 import { config, unreadable } from './unreadable-blocks.ts';

@@ -3,7 +3,7 @@ import { bytesToHex, createContractAddress, createAddressFromString, hexToBytes 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
-import { funded, fundedKey, type SealingChain, startSealingChain } from '../../support/sealing-chain.ts';
+import { funded, fundedKey, type SealingChain, startSealingChain } from '../../support/chains/sealing-chain.ts';
 
 type Hex = `0x${string}`;
 

@@ -6,7 +6,7 @@ import { currentTask, endTask, newTaskId, startTask, type Task } from '../../../
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 const graceMs = 2_500;
 

@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config.ts';
 import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { gatewayKey, knownOnChain } from '../../../src/edges/gateway/gateway-key.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 
 const bytes = new Uint8Array(32).fill(5);
 const account = { number: 1, sequence: 0, balance: 1n };

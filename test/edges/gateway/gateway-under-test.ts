@@ -18,8 +18,8 @@ import type { BrokerAccess } from '../../../src/engine/log/broker.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams, type StreamOptions } from '../../../src/engine/log/streams.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 /** The creator of every action of these tests. */
 export const creatorKey: PrivateKey = { type: 'eth_secp256k1', bytes: new Uint8Array(32).fill(7) };

@@ -5,7 +5,7 @@ import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { connectNode } from '../../../src/edges/gateway/nodes/connection.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLeases } from '../../../src/engine/log/leases.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { creatorKey } from './gateway-under-test.ts';
 
 const account = accountOf(publicKeyOf({ ...creatorKey, type: 'secp256k1' }));

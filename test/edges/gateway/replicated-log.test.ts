@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ClusterNode, type NatsCluster, startNatsCluster } from '../../support/nats-cluster.ts';
+import { type ClusterNode, type NatsCluster, startNatsCluster } from '../../support/programs/nats-cluster.ts';
 import { actionOver, gatewayUnderTest } from './gateway-under-test.ts';
 
 /** How many tasks are read at once; a longer run says more. */

@@ -8,9 +8,9 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { findTask } from '../../../src/edges/gateway/tasks/task-log.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
-import { freshNetwork } from '../../support/servers.ts';
-import { seeded } from '../../support/random-history.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
+import { seeded } from '../../support/histories/random-history.ts';
 import {
   actionOver,
   creatorKey,

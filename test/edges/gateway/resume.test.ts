@@ -5,7 +5,7 @@ import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { startTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import {
   actionOver,
   creatorKey,

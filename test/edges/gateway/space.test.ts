@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSpace } from '../../../src/edges/gateway/intake/space.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 import { leftOvers, signatureOf } from './uploading.ts';
 

@@ -6,7 +6,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { baseName } from '../../../src/edges/gateway/intake/file-name.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import {
   actionOver,
   creatorKey,

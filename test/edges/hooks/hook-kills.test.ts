@@ -3,11 +3,11 @@ import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { hooksFor } from '../../../src/roles/hooks.ts';
 import { actionOf, appendFacts, everything } from '../../engine/log/fresh-log.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
-import { runScript, type Script } from '../../support/processes.ts';
-import { seeded } from '../../support/random-history.ts';
-import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
+import { runScript, type Script } from '../../support/programs/processes.ts';
+import { seeded } from '../../support/histories/random-history.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { openHookContext } from './hook-world.ts';
 import { startReceiver } from './receiver.ts';
 

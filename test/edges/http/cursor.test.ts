@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCursors } from '../../../src/edges/http/cursor.ts';
-import { actionFacts } from '../../support/facts.ts';
+import { actionFacts } from '../../support/histories/facts.ts';
 import { idsOf, startRest, walk } from '../indexer/rest/rest-server.ts';
 
 const cursors = createCursors('a key of at least sixteen characters');

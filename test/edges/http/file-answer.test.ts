@@ -8,7 +8,7 @@ import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerFile } from '../../../src/edges/http/file-answer.ts';
 import { piecesOf } from '../../../src/kit/file-pieces.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 
 const bytes = randomBytes(5 * 2 ** 20 + 17);
 const { folder, remove } = freshFolder();

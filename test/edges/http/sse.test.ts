@@ -8,7 +8,7 @@ import { lastEventId, type PlacedEvent, type ResumableFeed, showFeed } from '../
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 const closing: (() => Promise<unknown> | void)[] = [];
 let log: Log;

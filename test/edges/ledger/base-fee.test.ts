@@ -3,7 +3,7 @@ import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import { expect, test } from 'vitest';
 import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
 import { EvmChain } from '../../../src/edges/ledger/evm-chain.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 
 const key = new Uint8Array(32).fill(7);

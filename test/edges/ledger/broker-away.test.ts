@@ -8,7 +8,7 @@ import { createLeases } from '../../../src/engine/log/leases.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
 import { ask, cast, seed, send, silent } from './ledger-under-test.ts';

@@ -5,7 +5,7 @@ import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import * as wire from '../../../src/edges/gen/chain/query/v1/query_pb.ts';
 import { AuthInfoSchema, TxRawSchema } from '../../../src/edges/gen/chain/tx/v1/tx_pb.ts';
 import { runLedger, type Ledger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { cast, freshLog, seed, silent } from './ledger-under-test.ts';
 

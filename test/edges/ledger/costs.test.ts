@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openChain } from '../../../src/edges/ledger/log-fold.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { until } from '../../support/polling.ts';
 import { ask, cast, freshLog, seed, send, startLedger } from './ledger-under-test.ts';
 

@@ -10,7 +10,7 @@ import type { Log } from '../../../src/engine/log/log.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 import { until } from '../../support/polling.ts';
 import { ask, cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
 

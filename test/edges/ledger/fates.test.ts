@@ -9,11 +9,11 @@ import { createLeases } from '../../../src/engine/log/leases.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { type Ledger, type LedgerOptions, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { until } from '../../support/polling.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { ask, freshLog, seed, silent } from './ledger-under-test.ts';
 
 const people = developmentAccounts().filter(({ key }) => key.type === 'secp256k1');

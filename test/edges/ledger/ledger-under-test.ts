@@ -3,7 +3,7 @@ import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import type { RestOptions } from '../../../src/edges/ledger/rest/answer.ts';
 import { signerOf, type Message } from '../../../src/commands/ledger/messages.ts';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
@@ -12,7 +12,7 @@ import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { type Cast, castOf, peopleOf } from '../../../src/edges/local-network/cast.ts';
 import { playerOf } from '../../../src/edges/local-network/player.ts';
 import { timeline } from '../../../src/edges/local-network/timeline.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 export const seed = 7;
 export const cast: Cast = castOf(seed);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Complete } from '../../../src/edges/ledger/blocks/blocks.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { openChain } from '../../../src/edges/ledger/log-fold.ts';
 import { projectedBlocks } from '../../../src/edges/ledger/blocks/projected-blocks.ts';
 import {
@@ -12,7 +12,7 @@ import { parseQuery } from '../../../src/edges/ledger/blocks/search-query.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import type { Reading } from '../../../src/projections/reading.ts';
-import { loadReading } from '../../support/load-projection.ts';
+import { loadReading } from '../../support/histories/load-projection.ts';
 import { ethereumTransaction, pay } from '../evm/mixed-history.ts';
 import { cast, freshLog, playHistory, seed, startLedger } from './ledger-under-test.ts';
 

@@ -7,9 +7,9 @@ import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { until } from '../../support/polling.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { ask, cast, seed, send } from './ledger-under-test.ts';
 
 const register = (creator: number) =>

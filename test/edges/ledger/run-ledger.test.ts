@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/commands/ledger/messages.ts';
 import { distance } from '../../../src/edges/chain/sign/addresses.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';

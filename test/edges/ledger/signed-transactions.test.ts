@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { signTransaction } from '../../../src/edges/chain/sign/transaction-codec.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';

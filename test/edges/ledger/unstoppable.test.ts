@@ -2,7 +2,7 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
-import { executeInMemory } from '../../support/memory-nodes.ts';
+import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import type { OpenExecution } from '../../../src/edges/ledger/evm-chain.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';

@@ -19,7 +19,7 @@ import { connectNats } from '../../../src/engine/log/connection.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
 import { observeNodes } from '../../../src/edges/node/observed.ts';
 import { until } from '../../support/polling.ts';
-import { freshDatabase, freshNetwork, testNats } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { ask, freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 
 const undo: (() => Promise<void> | void)[] = [];

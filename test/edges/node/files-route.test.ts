@@ -5,7 +5,7 @@ import { runQuery } from '../../../src/edges/bus.ts';
 import { accountOf, publicKeyOf } from '../../../src/edges/chain/sign/keys.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
-import { loadReading } from '../../support/load-projection.ts';
+import { loadReading } from '../../support/histories/load-projection.ts';
 import { nodeKey, nodeUnderTest } from './node-under-test.ts';
 
 const undo = new AsyncDisposableStack();

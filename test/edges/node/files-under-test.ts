@@ -2,7 +2,7 @@ import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { registrationMetadata } from '../../../src/edges/chain/files/registration.ts';
-import { signerAt } from '../../support/signer-at.ts';
+import { signerAt } from '../../support/callers/signer-at.ts';
 import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { CascadeService, type SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import type { CascadeOptions } from '../../../src/edges/node/cascade/cascade.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { freshLog, seed, startLedger } from '../ledger/ledger-under-test.ts';
 import { type KilledNode, killDuringRegister, lastEvent } from './killed-register.ts';
 

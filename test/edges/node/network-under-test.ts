@@ -7,7 +7,7 @@ import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
 import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
 import type { NodeOptions } from '../../../src/edges/node/start-node.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test.ts';
 import { fileBounds } from './files-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';

@@ -5,7 +5,7 @@ import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { type StorageRecorder, startRecorder } from '../../../src/edges/node/recorder.ts';
 import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
 import { freshLog, silent } from '../ledger/ledger-under-test.ts';
 

@@ -7,7 +7,7 @@ import { dialChannel } from '../../../src/edges/rpc/channel/dial-channel.ts';
 import { Health } from '../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import { SupernodeService } from '../../../src/edges/gen/supernode/supernode_pb.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
-import { type Caller, dialSecurely, secureTransport } from '../../support/secure-channel-client.ts';
+import { type Caller, dialSecurely, secureTransport } from '../../support/callers/secure-channel-client.ts';
 import { cast, freshLog, playHistory, startLedger } from '../ledger/ledger-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 

@@ -13,7 +13,7 @@ import {
   StatusResponseSchema,
   SupernodeService,
 } from '../../../src/edges/gen/supernode/supernode_pb.ts';
-import { callGrpc } from '../../support/grpc-client.ts';
+import { callGrpc } from '../../support/callers/grpc-client.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
 const run = promisify(execFile);

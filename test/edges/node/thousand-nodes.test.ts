@@ -11,7 +11,7 @@ import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts
 import type { Manifest } from '../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
-import { freshFolder } from '../../support/fresh-folder.ts';
+import { freshFolder } from '../../support/programs/fresh-folder.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {

@@ -16,7 +16,7 @@ import {
   SupernodeService,
 } from '../../../src/edges/gen/supernode/supernode_pb.ts';
 import { openRpcPort, type RpcServer } from '../../../src/edges/rpc/server.ts';
-import { callGrpc } from '../../support/grpc-client.ts';
+import { callGrpc } from '../../support/callers/grpc-client.ts';
 import { until } from '../../support/polling.ts';
 import { silent } from '../ledger/ledger-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';

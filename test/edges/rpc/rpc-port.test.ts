@@ -20,7 +20,7 @@ import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
 import { registerHealth } from '../../../src/edges/rpc/health.ts';
 import { registerReflection } from '../../../src/edges/rpc/reflection.ts';
 import { openRpcPort, type RpcServer } from '../../../src/edges/rpc/server.ts';
-import { callGrpc } from '../../support/grpc-client.ts';
+import { callGrpc } from '../../support/callers/grpc-client.ts';
 
 const logger = pino({ level: 'silent' });
 const open: RpcServer[] = [];

@@ -2,8 +2,8 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkDatabase } from '../../../src/engine/archive/database.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
-import { flipBit } from '../../support/flip-bit.ts';
-import { freshDatabase } from '../../support/servers.ts';
+import { flipBit } from '../../support/kills/flip-bit.ts';
+import { freshDatabase } from '../../support/programs/servers.ts';
 
 test('checkDatabase says so where its user may not run the checks, and does not call the database sound', async () => {
   const config = await freshDatabase();

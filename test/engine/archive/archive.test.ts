@@ -13,7 +13,7 @@ import { isDamaged } from '../../../src/engine/archive/states.ts';
 import { streamInfo } from '../../../src/engine/archive/chain.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { until } from '../../support/polling.ts';
-import { randomHistory } from '../../support/random-history.ts';
+import { randomHistory } from '../../support/histories/random-history.ts';
 import { actionOf, appendFacts, everything, thinOut } from '../log/fresh-log.ts';
 import { type Kept, keptLog, untilArchived } from './kept.ts';
 

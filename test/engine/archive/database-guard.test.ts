@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { guardDatabase } from '../../../src/engine/archive/database.ts';
 import { createPools, type Pools, withClient } from '../../../src/engine/models/pool.ts';
-import { freshDatabase } from '../../support/servers.ts';
+import { freshDatabase } from '../../support/programs/servers.ts';
 
 /** Raises what PostgreSQL says of a page that it cannot read. */
 const damaged = `create function meet_damage() returns int language plpgsql as $$

@@ -17,7 +17,7 @@ import { migrate } from '../../../src/engine/models/migrate.ts';
 import { until } from '../../support/polling.ts';
 import { freshLog } from '../log/fresh-log.ts';
 import { databaseOf, silent } from '../models/engine.ts';
-import { freshDatabase, testNats } from '../../support/servers.ts';
+import { freshDatabase, testNats } from '../../support/programs/servers.ts';
 
 /** Both stores of a network of its own, and what is said with them. */
 export type Kept = BothStores &

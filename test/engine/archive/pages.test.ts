@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { randomHistory } from '../../support/random-history.ts';
+import { randomHistory } from '../../support/histories/random-history.ts';
 import { appendFacts } from '../log/fresh-log.ts';
 import { keptLog, untilArchived } from './kept.ts';
 

@@ -9,7 +9,7 @@ import { streamName } from '../../../src/engine/log/streams.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
 import { type Keeps, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
-import { agedArchive } from '../../support/aged-archive.ts';
+import { agedArchive } from '../../support/histories/aged-archive.ts';
 import { until } from '../../support/polling.ts';
 import { cause, decision, everything, probeOf } from '../log/fresh-log.ts';
 import { type Kept, keptLog, untilArchived } from './kept.ts';

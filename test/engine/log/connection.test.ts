@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { connectNats } from '../../../src/engine/log/connection.ts';
-import { testNats } from '../../support/servers.ts';
+import { testNats } from '../../support/programs/servers.ts';
 
 test('connectNats takes credentials from the address, and any of several servers', async () => {
   const { url, user, pass } = testNats();

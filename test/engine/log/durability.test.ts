@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gradeOf, readDurability } from '../../../src/engine/log/durability.ts';
-import { testNats } from '../../support/servers.ts';
+import { testNats } from '../../support/programs/servers.ts';
 
 test('readDurability reads the grade in force from the server', async () => {
   expect(await readDurability(testNats().monitorUrl)).toBe('relaxed');

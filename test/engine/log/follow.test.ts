@@ -2,7 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
-import { testNats } from '../../support/servers.ts';
+import { testNats } from '../../support/programs/servers.ts';
 import { faultyLink } from './faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf, thinOut } from './fresh-log.ts';
 

@@ -7,7 +7,7 @@ import type { StreamName } from '../../../src/events/streams.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
-import { freshNetwork, testNats } from '../../support/servers.ts';
+import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
 /** A connection as ourselves that is closed when the test ends. */
 export async function connected(

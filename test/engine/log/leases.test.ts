@@ -4,8 +4,8 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../src/engine/servers/nats/nats-server.ts';
 import { createLeases, type Lease, type Leases, renewalsPerLease } from '../../../src/engine/log/leases.ts';
-import { watchLeases } from '../../support/lease-watch.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { watchLeases } from '../../support/kills/lease-watch.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import { connected } from './fresh-log.ts';
 
 const ttlMs = 1000;

@@ -2,7 +2,7 @@ import { connect, type NatsConnection, wsconnect } from '@nats-io/transport-node
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import { actionOf, cause, connected, decision, probeOf, validatorOf } from './fresh-log.ts';
 
 /** A server with the account of outsiders; `user` and `pass` are those of the service. */

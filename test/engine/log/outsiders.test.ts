@@ -1,4 +1,4 @@
-import { testNats } from '../../support/servers.ts';
+import { testNats } from '../../support/programs/servers.ts';
 import { testOutsiders } from './outsider-contract.ts';
 
 testOutsiders(testNats);

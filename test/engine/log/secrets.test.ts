@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sharedSecret } from '../../../src/engine/log/secrets.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import { connected } from './fresh-log.ts';
 
 test('sharedSecret is the same 32 bytes for all who race to create it, and another one under another name', async () => {

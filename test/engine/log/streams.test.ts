@@ -5,7 +5,7 @@ import { type StreamPolicies, type StreamPolicy, streams, streamTable } from '..
 import { followStream } from '../../../src/engine/log/follow.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams, incarnationOf, shapeOf, streamName } from '../../../src/engine/log/streams.ts';
-import { freshNetwork } from '../../support/servers.ts';
+import { freshNetwork } from '../../support/programs/servers.ts';
 import { until } from '../../support/polling.ts';
 import { cause, connected, decision, everything, freshLog, probeOf, validatorOf } from './fresh-log.ts';
 

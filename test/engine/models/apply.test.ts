@@ -6,7 +6,7 @@ import { foldingOf, storedTables } from '../../../src/engine/models/engine/foldi
 import { createGeneration, createKey } from '../../../src/engine/models/engine/generation-tables.ts';
 import type { Generation } from '../../../src/engine/models/engine/generations.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { type Database, dump, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';

@@ -8,7 +8,7 @@ import { runProjector } from '../../../src/engine/models/engine/projector.ts';
 import { createReader, type Reader } from '../../../src/engine/models/read/reading.ts';
 import type { Leasing } from '../../../src/engine/log/leases.ts';
 import type { FactSource } from '../../../src/engine/models/engine/source.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 import { generousLeases } from './memory-log.ts';
 import { small } from './small-projection.ts';
 

@@ -4,7 +4,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { StopError, toDatabaseError } from '../../../src/engine/models/database-error.ts';
 import { fingerprintOf } from '../../../src/engine/models/engine/fingerprint.ts';
 import { foldingOf } from '../../../src/engine/models/engine/folding.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { small } from './small-projection.ts';
 
 test('foldingOf refuses a projection of facts that are not in its stream, and a table without a sound key', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkHandlers } from '../../../src/engine/models/engine/projector.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import type { AnyProjection } from '../../../src/projections/all.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { small } from './small-projection.ts';

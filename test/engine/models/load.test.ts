@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readUpTo } from '../../../src/engine/models/build/load.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { appendFacts, freshLog } from '../log/fresh-log.ts';
 
 test('readUpTo fails where the last events of a stream are gone, and does not wait for them', async () => {

@@ -9,7 +9,7 @@ import { withClient } from '../../../src/engine/models/pool.ts';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { defineTable, nullable, type RowOf } from '../../../src/projections/columns.ts';
 import { defineProjection, ignoring, type Touch } from '../../../src/projections/projection.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { type Database, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 

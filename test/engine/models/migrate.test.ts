@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../../support/servers.ts';
+import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
 import { openDatabase } from './engine.ts';
 
 test(

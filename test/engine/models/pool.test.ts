@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPools, type Pools } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
 
-import { freshDatabase } from '../../support/servers.ts';
+import { freshDatabase } from '../../support/programs/servers.ts';
 
 /** The address of a database as an operator writes it. */
 function addressOf({ host, port, user, database, password }: pg.ClientConfig, more: string): pg.ClientConfig {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../../src/engine/models/migrate.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { type Database, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';

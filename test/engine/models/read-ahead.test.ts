@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readAhead } from '../../../src/engine/models/engine/source.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { MemoryLog } from './memory-log.ts';
 
 function logOf(count: number, batchSize: number): MemoryLog {

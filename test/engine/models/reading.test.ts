@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { onDamage } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { countOfNodes } from './reading-on.ts';

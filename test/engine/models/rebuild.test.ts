@@ -6,7 +6,7 @@ import type { RebuildProgress } from '../../../src/engine/models/build/load.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import type { FactSource } from '../../../src/engine/models/engine/source.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { type Database, databaseOf, dump, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { readOn } from './reading-on.ts';

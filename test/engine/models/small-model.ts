@@ -1,6 +1,6 @@
 import type { Recorded } from '../../../src/commands/ports.ts';
 import type { RowOf } from '../../../src/projections/columns.ts';
-import { sumsOf, touchesOf } from '../../support/load-projection.ts';
+import { sumsOf, touchesOf } from '../../support/histories/load-projection.ts';
 import type { SmallTables } from './engine.ts';
 import { small } from './small-projection.ts';
 

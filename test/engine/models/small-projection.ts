@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { defineTable, json, nullable } from '../../../src/projections/columns.ts';
 import { type Count, defineProjection, ignoring } from '../../../src/projections/projection.ts';
-import { nodeFacts, validatorFacts } from '../../support/facts.ts';
+import { nodeFacts, validatorFacts } from '../../support/histories/facts.ts';
 
 /** A projection with a column of every kind, derived rows and counters, which takes its facts in any order. */
 export const small = defineProjection({

@@ -4,7 +4,7 @@ import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import type { AnyProjection } from '../../../src/projections/all.ts';
 import type { RowOf } from '../../../src/projections/columns.ts';
 import type { Handler } from '../../../src/projections/projection.ts';
-import { nodeFacts } from '../../support/facts.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
 import { type Database, openDatabase } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { expected } from './small-model.ts';

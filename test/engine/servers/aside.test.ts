@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { isDataDamage, setAside } from '../../../src/engine/servers/aside.ts';
-import { temporaryFolder } from '../../support/processes.ts';
+import { temporaryFolder } from '../../support/programs/processes.ts';
 
 test('setAside moves a folder and never removes one that was moved before', async () => {
   const parent = temporaryFolder();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { writeDurably } from '../../../src/engine/servers/durable-file.ts';
-import { temporaryFolder } from '../../support/processes.ts';
+import { temporaryFolder } from '../../support/programs/processes.ts';
 
 test('writeDurably replaces a file as a whole and leaves nothing else', async () => {
   const folder = temporaryFolder();

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { lockDir } from '../../../src/engine/servers/lock.ts';
-import { temporaryFolder } from '../../support/processes.ts';
+import { temporaryFolder } from '../../support/programs/processes.ts';
 
 test('lockDir refuses a second owner, names the first, and opens again after its release', async () => {
   const dir = temporaryFolder();

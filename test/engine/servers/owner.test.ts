@@ -3,7 +3,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { runsWith } from '../../../src/engine/servers/predecessor.ts';
-import { runScript, temporaryFolder, type Script } from '../../support/processes.ts';
+import { runScript, temporaryFolder, type Script } from '../../support/programs/processes.ts';
 import { eventually } from '../../support/polling.ts';
 
 type Running = { postgres: number; nats: number; config: pg.ClientConfig; url: string };

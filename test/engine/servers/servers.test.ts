@@ -7,7 +7,7 @@ import { isAlive } from '../../../src/engine/servers/predecessor.ts';
 import { readDurability } from '../../../src/engine/log/durability.ts';
 import { type Servers, startServers } from '../../../src/engine/servers/servers.ts';
 import { until } from '../../support/polling.ts';
-import { temporaryFolder } from '../../support/processes.ts';
+import { temporaryFolder } from '../../support/programs/processes.ts';
 
 /** Addresses of servers that are not started then, and not asked either. */
 const elsewhere = {

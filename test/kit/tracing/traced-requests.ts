@@ -4,7 +4,7 @@ import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { localEvmChainId, localEvmConfig } from '../../../src/edges/ledger/evm-chain.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
-import { type Json, type Registered, registered, streamed } from '../../e2e/gateway-client.ts';
+import { type Json, type Registered, registered, streamed } from '../../e2e/gateway/gateway-client.ts';
 import { until } from '../../support/polling.ts';
 import type { ReceivedSpan, Receiver } from './otlp-receiver.ts';
 

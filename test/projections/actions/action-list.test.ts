@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ActionFilter, listActions, operatorsOf } from '../../../src/projections/actions/action-list.ts';
 import { actionById, actionStats } from '../../../src/projections/actions/action-stats.ts';
 import type { Reading } from '../../../src/projections/reading.ts';
-import { filtered, finalizedAt, ownerOf, type World, worldOf } from '../../support/brute-force.ts';
-import { timeOf } from '../../support/facts.ts';
-import { loadReading } from '../../support/load-projection.ts';
-import { accounts, creators, kinds, operators, randomHistory, seeded } from '../../support/random-history.ts';
+import { filtered, finalizedAt, ownerOf, type World, worldOf } from '../../support/expected/brute-force.ts';
+import { timeOf } from '../../support/histories/facts.ts';
+import { loadReading } from '../../support/histories/load-projection.ts';
+import { accounts, creators, kinds, operators, randomHistory, seeded } from '../../support/histories/random-history.ts';
 
 const types = [undefined, ...kinds];
 const states = [undefined, 'registered', 'finalized', 'approved'];

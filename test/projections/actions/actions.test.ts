@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { FactOf } from '../../../src/events/catalogue.ts';
 import { actions } from '../../../src/projections/actions/actions.ts';
 import type { ActionRow } from '../../../src/projections/tables.ts';
-import { actionFacts, timeOf, transactionAt } from '../../support/facts.ts';
-import { rowsOf } from '../../support/load-projection.ts';
+import { actionFacts, timeOf, transactionAt } from '../../support/histories/facts.ts';
+import { rowsOf } from '../../support/histories/load-projection.ts';
 
 type Step = FactOf<'action'>;
 const fold = (...facts: Step[]) => {

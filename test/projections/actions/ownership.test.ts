@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ownedIn } from '../../../src/projections/actions/ownership.ts';
 import { periods, supernodes } from '../../../src/projections/fleet/supernodes.ts';
-import { ownerOf } from '../../support/brute-force.ts';
-import { nodeFacts } from '../../support/facts.ts';
-import { rowsOf } from '../../support/load-projection.ts';
+import { ownerOf } from '../../support/expected/brute-force.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
+import { rowsOf } from '../../support/histories/load-projection.ts';
 
 const history = fc
   .array(fc.record({ account: fc.constantFrom('a', 'b', 'c'), height: fc.nat(30) }), { minLength: 1, maxLength: 4 })

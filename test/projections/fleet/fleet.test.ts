@@ -13,10 +13,10 @@ import { fleetStats, nodesToRank, paymentsOf, versionsInUse } from '../../../src
 import { actionStatsByNode } from '../../../src/projections/actions/node-actions.ts';
 import { listActions } from '../../../src/projections/actions/action-list.ts';
 import type { Reading } from '../../../src/projections/reading.ts';
-import { nodesThatFit, ownerOf, type World, worldOf } from '../../support/brute-force.ts';
-import { actionFacts, nodeFacts, transactionAt } from '../../support/facts.ts';
-import { loadReading } from '../../support/load-projection.ts';
-import { operators, randomHistory } from '../../support/random-history.ts';
+import { nodesThatFit, ownerOf, type World, worldOf } from '../../support/expected/brute-force.ts';
+import { actionFacts, nodeFacts, transactionAt } from '../../support/histories/facts.ts';
+import { loadReading } from '../../support/histories/load-projection.ts';
+import { operators, randomHistory } from '../../support/histories/random-history.ts';
 
 const states: (CurrentState | undefined)[] = [
   undefined,

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { availability } from '../../../src/projections/fleet/availability.ts';
 import { periods, supernodes } from '../../../src/projections/fleet/supernodes.ts';
 import { validators } from '../../../src/projections/fleet/validators.ts';
-import { nodeFacts, probeFacts, validatorFacts } from '../../support/facts.ts';
-import { handlersOf } from '../../support/load-projection.ts';
+import { nodeFacts, probeFacts, validatorFacts } from '../../support/histories/facts.ts';
+import { handlersOf } from '../../support/histories/load-projection.ts';
 
 const onSupernodes = handlersOf(supernodes);
 const onValidators = handlersOf(validators);

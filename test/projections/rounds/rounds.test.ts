@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../../src/events/catalogue.ts';
 import { syncRounds } from '../../../src/projections/rounds/rounds.ts';
 import type { RoundRow } from '../../../src/projections/tables.ts';
-import { handlersOf } from '../../support/load-projection.ts';
+import { handlersOf } from '../../support/histories/load-projection.ts';
 
 const onSyncRounds = handlersOf(syncRounds);
 

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
-import type { ChainStub } from '../chain-stub.ts';
-import { type Random, seeded } from '../random-history.ts';
-import { type Supervised, supervise } from '../supervised.ts';
+import type { ChainStub } from '../chains/chain-stub.ts';
+import { type Random, seeded } from '../histories/random-history.ts';
+import { type Supervised, supervise } from '../programs/supervised.ts';
 import { untilHealed } from './healing.ts';
 import { awaitMoment, type Moment, type Over } from './moments.ts';
 import { startScribe } from './scribe.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../programs/temporary-folder.ts';
 import { createWitness } from './witness.ts';
 import { createWorld } from './world.ts';
 

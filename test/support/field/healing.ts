@@ -1,7 +1,7 @@
-import type { ChainStub } from '../chain-stub.ts';
+import type { ChainStub } from '../chains/chain-stub.ts';
 import { until } from '../polling.ts';
-import type { Program } from '../run-program.ts';
-import type { Supervised } from '../supervised.ts';
+import type { Program } from '../programs/run-program.ts';
+import type { Supervised } from '../programs/supervised.ts';
 
 const withinMs = 300_000;
 

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createPools, type Pools } from '../../../src/engine/models/pool.ts';
 import { rebuild } from '../../../src/engine/models/build/rebuild.ts';
 import { projections } from '../../../src/projections/all.ts';
-import type { ChainStub } from '../chain-stub.ts';
-import { furtherRequests } from '../further-requests.ts';
-import { openProgramLog } from '../program-log.ts';
-import type { Random } from '../random-history.ts';
-import type { Program } from '../run-program.ts';
+import type { ChainStub } from '../chains/chain-stub.ts';
+import { furtherRequests } from '../callers/further-requests.ts';
+import { openProgramLog } from '../programs/program-log.ts';
+import type { Random } from '../histories/random-history.ts';
+import type { Program } from '../programs/run-program.ts';
 
 /** What a harm may fall into the middle of. */
 export const moments = ['sync', 'probing', 'replay', 'switch'] as const;

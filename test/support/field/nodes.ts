@@ -6,7 +6,7 @@ import { createChainClient } from '../../../src/edges/chain/rest/client.ts';
 import { loadProfile } from '../../../src/edges/chain/rest/profile.ts';
 import { sampleProcessors } from '../../../src/edges/node/machine/processor.ts';
 import { startNode } from '../../../src/edges/node/start-node.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../programs/temporary-folder.ts';
 
 /** SuperNodes on loopback addresses that probes find open; every other address of the subnet refuses. */
 export type Nodes = Readonly<{

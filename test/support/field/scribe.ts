@@ -5,7 +5,7 @@ import type { Instance } from '../../../src/engine/servers/instance.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
-import { openProgramLog } from '../program-log.ts';
+import { openProgramLog } from '../programs/program-log.ts';
 
 /** Writes to the broker through the program's own appender all the while, and remembers every acknowledgement. */
 export type Scribe = Readonly<{

@@ -4,11 +4,11 @@ import type { Instance } from '../../../src/engine/servers/instance.ts';
 import { streamOf } from '../../../src/events/catalogue.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { sources } from '../../../src/events/words.ts';
-import type { ChainState } from '../chain-stub-state.ts';
-import { checkActions, checkCounts, checkLinks, checkNodes, checkOnce, type Facts } from '../log-checks.ts';
+import type { ChainState } from '../chains/chain-stub-state.ts';
+import { checkActions, checkCounts, checkLinks, checkNodes, checkOnce, type Facts } from '../expected/log-checks.ts';
 import { until } from '../polling.ts';
-import { openProgramLog, type ProgramLog } from '../program-log.ts';
-import { checkTables, readTables } from '../table-checks.ts';
+import { openProgramLog, type ProgramLog } from '../programs/program-log.ts';
+import { checkTables, readTables } from '../expected/table-checks.ts';
 
 /** Remembers every fact that a program's log has ever shown, and holds log and read models against the chain. */
 export type Witness = Readonly<{

@@ -1,6 +1,6 @@
-import { type ChainStub, startChainStub } from '../chain-stub.ts';
-import { GrowingChain } from '../growing-chain.ts';
-import { seeded } from '../random-history.ts';
+import { type ChainStub, startChainStub } from '../chains/chain-stub.ts';
+import { GrowingChain } from '../chains/growing-chain.ts';
+import { seeded } from '../histories/random-history.ts';
 import { startNodes } from './nodes.ts';
 
 /** A chain that goes on by a seed, and the SuperNodes that it lists. */

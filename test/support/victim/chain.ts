@@ -1,7 +1,7 @@
-import { type ChainStub, startChainStub } from '../chain-stub.ts';
-import { GrowingChain } from '../growing-chain.ts';
-import { seeded } from '../random-history.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { type ChainStub, startChainStub } from '../chains/chain-stub.ts';
+import { GrowingChain } from '../chains/growing-chain.ts';
+import { seeded } from '../histories/random-history.ts';
+import { temporaryFolder } from '../programs/temporary-folder.ts';
 
 /** A chain that goes on until it is stopped. */
 export type LiveChain = Readonly<{

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
-import { flipBit } from '../flip-bit.ts';
-import type { Random } from '../random-history.ts';
+import { flipBit } from '../kills/flip-bit.ts';
+import type { Random } from '../histories/random-history.ts';
 
 /** The two stores of a local instance. */
 export const stores = ['nats', 'db'] as const;

@@ -7,7 +7,7 @@ import { createPools } from '../../../src/engine/models/pool.ts';
 import { type StreamName, streams } from '../../../src/events/streams.ts';
 import { projections } from '../../../src/projections/all.ts';
 import { figuresOf } from '../figures.ts';
-import type { Program } from '../run-program.ts';
+import type { Program } from '../programs/run-program.ts';
 
 /**
  * Looks at both stores of a program from outside, and says all that is wrong there; adds to the truth what is new.

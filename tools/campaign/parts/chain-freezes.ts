@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { seeded } from '../../../test/support/random-history.ts';
-import { runProgram } from '../../../test/support/run-program.ts';
-import { killedStores, openStoreKills, wholeNetwork } from '../../../test/support/store-kills.ts';
+import { seeded } from '../../../test/support/histories/random-history.ts';
+import { runProgram } from '../../../test/support/programs/run-program.ts';
+import { killedStores, openStoreKills, wholeNetwork } from '../../../test/support/kills/store-kills.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 const leastFrozenMs = 2_000;
 const mostFrozenMs = 30_000;

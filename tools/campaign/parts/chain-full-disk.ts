@@ -3,12 +3,12 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { seeded } from '../../../test/support/random-history.ts';
-import { runProgram } from '../../../test/support/run-program.ts';
-import { openStoreKills, wholeNetwork } from '../../../test/support/store-kills.ts';
+import { seeded } from '../../../test/support/histories/random-history.ts';
+import { runProgram } from '../../../test/support/programs/run-program.ts';
+import { openStoreKills, wholeNetwork } from '../../../test/support/kills/store-kills.ts';
 import { fill, unmount } from '../disk.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { openProgramLog } from '../../../test/support/program-log.ts';
+import { openProgramLog } from '../../../test/support/programs/program-log.ts';
 import { attempts } from '../attempts.ts';
 import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 const hourMs = 3_600_000;
 /** What the service's clock is wrong by, step by step; the machine's own is right all the while. */

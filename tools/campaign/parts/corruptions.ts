@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Random, seeded } from '../../../test/support/random-history.ts';
+import { type Random, seeded } from '../../../test/support/histories/random-history.ts';
 import { beginChain } from '../../../test/support/victim/chain.ts';
 import { type Aim, harm, harms, stores } from '../../../test/support/victim/harm.ts';
 import { openVictim, untilArchived, type Victim } from '../../../test/support/victim/victim.ts';

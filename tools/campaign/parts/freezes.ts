@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../../../test/support/run-program.ts';
+import type { Program } from '../../../test/support/programs/run-program.ts';
 import { attempts } from '../attempts.ts';
 import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';

@@ -7,7 +7,7 @@ import { attempts } from '../attempts.ts';
 import { fill, unmount } from '../disk.ts';
 import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { besiege } from '../../../test/edges/node/hostile/besiege.ts';
 import { fileBounds } from '../../../test/edges/node/files-under-test.ts';
 import { nodeUnderTest } from '../../../test/edges/node/node-under-test.ts';
-import { openLedgerWorld } from '../../../test/support/ledger-world.ts';
+import { openLedgerWorld } from '../../../test/support/chains/ledger-world.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
 const silenceMs = 2_000;

@@ -3,10 +3,10 @@ import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
-import { type Program, runProgram } from '../../../test/support/run-program.ts';
+import { type Program, runProgram } from '../../../test/support/programs/run-program.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { fastLedger } from '../fast-ledger.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 const network = 'local';
 const env = { ROLES: 'ledger,projector,evm', LOCAL_OUTAGES: 'off' };

@@ -9,7 +9,7 @@ import { startNodesChild } from '../../../src/edges/local-network/nodes/child.ts
 import { encodeStored } from '../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
 import type { KilledNode } from '../../../test/edges/node/killed-register.ts';
-import { openLedgerWorld } from '../../../test/support/ledger-world.ts';
+import { openLedgerWorld } from '../../../test/support/chains/ledger-world.ts';
 import { until } from '../../../test/support/polling.ts';
 import type { PartOptions, Tally } from '../part.ts';
 

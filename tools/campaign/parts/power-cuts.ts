@@ -5,7 +5,7 @@ import { createDisk, type Disk } from '../disk.ts';
 import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { familyOf, signalAll } from '../processes.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 export { whyNoMounts as whyNot } from '../disk.ts';
 

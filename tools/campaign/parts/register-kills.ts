@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { killDuringRegister, lastEvent } from '../../../test/edges/node/killed-register.ts';
-import { openLedgerWorld } from '../../../test/support/ledger-world.ts';
+import { openLedgerWorld } from '../../../test/support/chains/ledger-world.ts';
 import type { PartOptions, Tally } from '../part.ts';
 
 /**

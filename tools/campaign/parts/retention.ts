@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { agedArchive, freshStores } from '../../../test/support/aged-archive.ts';
+import { agedArchive, freshStores } from '../../../test/support/histories/aged-archive.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createPools } from '../../../src/engine/models/pool.ts';
 import { startNats } from '../../../src/engine/servers/nats/nats-server.ts';
@@ -11,7 +11,7 @@ import { type StreamPolicies, streamTable } from '../../../src/events/streams.ts
 import type { AuditingInput, AuditingOutput } from '../auditing-process.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import lean from '../../boot/lean.json' with { type: 'json' };
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 
 /** A million probes are archived, of which the stream keeps 600,000. */
 const age = { nodes: 200, probes: 5000 };

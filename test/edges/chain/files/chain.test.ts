@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CascadeChain, createCascadeChain } from '../../../../src/edges/chain/files/chain.ts';
 import { createChainClient } from '../../../../src/edges/chain/rest/client.ts';
-import { type ChainStub, startChainStub } from '../../../support/chain-stub.ts';
-import { accountOf } from '../../../support/chain-stub-state.ts';
+import { type ChainStub, startChainStub } from '../../../support/chains/chain-stub.ts';
+import { accountOf } from '../../../support/chains/chain-stub-state.ts';
 
 const profile = { restPrefix: '/LumeraProtocol/lumera', addressPrefix: 'lumera' };
 

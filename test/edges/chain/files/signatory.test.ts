@@ -5,7 +5,7 @@ import { accountOf, keyUrls, type PrivateKey, publicKeyOf, sign } from '../../..
 import { checkSignature } from '../../../../src/edges/gateway/intake/checks.ts';
 import { rememberingKeys } from '../../../../src/edges/gateway/intake/known-keys.ts';
 import { type ChainClient, createChainClient } from '../../../../src/edges/chain/rest/client.ts';
-import { type ChainStub, startChainStub } from '../../../support/chain-stub.ts';
+import { type ChainStub, startChainStub } from '../../../support/chains/chain-stub.ts';
 
 const profile = { restPrefix: '/LumeraProtocol/lumera', addressPrefix: 'lumera' };
 const limits = { timeLimitMs: 2_000, startMs: 0, averageMs: 0, repeatMs: 0 };

@@ -7,7 +7,7 @@ import type { PrivateKey } from '../../../../src/edges/chain/sign/keys.ts';
 import { hashOf } from '../../../../src/edges/chain/sign/transaction-codec.ts';
 import { signedTransaction } from '../../../../src/edges/chain/sign/wallet.ts';
 import { requireAnnalsChain } from '../../../../src/roles/own-files.ts';
-import { signerAt } from '../../../support/signer-at.ts';
+import { signerAt } from '../../../support/callers/signer-at.ts';
 
 const key: PrivateKey = { type: 'secp256k1', bytes: new Uint8Array(32).fill(3) };
 const message = { '@type': '/lumera.action.v1.MsgApproveAction', creator: 'lumera1a', actionId: '7' } as const;

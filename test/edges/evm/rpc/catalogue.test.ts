@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { methods } from '../../../../src/edges/evm/methods/all.ts';
 import type { Catalogue } from '../../../../src/edges/evm/rpc/catalogue.ts';
-import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 let chain: SealingChain;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { funded, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { funded, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 /** One thread answers calls, for so long each. */
 const callMs = 1_500;

@@ -5,7 +5,7 @@ import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import { Filters } from '../../../../src/edges/evm/rpc/filters.ts';
 import { until } from '../../../support/polling.ts';
-import { fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { fundedKey, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 let chain: SealingChain;
 beforeAll(async () => {

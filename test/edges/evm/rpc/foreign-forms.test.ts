@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 const complaints: string[] = [];
 let chain: SealingChain;

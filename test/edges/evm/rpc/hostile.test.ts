@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { methods } from '../../../../src/edges/evm/methods/all.ts';
 import { namespaces } from '../../../../src/edges/evm/namespaces.ts';
 import { randomOf } from '../../../../src/edges/local-network/random.ts';
-import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 import { malformed } from './malformed.ts';
 
 const names = methods.map(({ name }) => name) as [string, ...string[]];

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 const [named, other] = ['https://wallet.example.org', 'https://other.example.org'];
 let chain: SealingChain;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../../../src/edges/evm/executor/outcome.ts';
-import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 import { creationOf } from '../mixed-history.ts';
 
 let chain: SealingChain;

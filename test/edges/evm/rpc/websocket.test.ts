@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import { until } from '../../../support/polling.ts';
-import { fundedKey, type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { fundedKey, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 type Message = Readonly<{
   id?: number;

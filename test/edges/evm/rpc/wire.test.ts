@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type SealingChain, startSealingChain } from '../../../support/sealing-chain.ts';
+import { type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
 
 let chain: SealingChain;
 beforeAll(async () => {

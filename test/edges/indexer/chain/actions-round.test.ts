@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { unpackOpen } from '../../../../src/commands/sync/open-actions.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
-import { accountOf } from '../../../support/chain-stub-state.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
+import { accountOf } from '../../../support/chains/chain-stub-state.ts';
 
 const node = accountOf('node');
 const typesOf = (facts: readonly Fact[]): string[] => facts.map(({ type }) => type);

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimits, createChainClient } from '../../../../src/edges/chain/rest/client.ts';
-import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
+import { syncing, type Syncing } from '../../../support/chains/chain-stub-rounds.ts';
 
 const limits: ClientLimits = { timeLimitMs: 200, startMs: 60_000, averageMs: 1_000, repeatMs: 1 };
 const json = { 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
-import { accountOf } from '../../../support/chain-stub-state.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
+import { accountOf } from '../../../support/chains/chain-stub-state.ts';
 
 const node = accountOf('node');
 

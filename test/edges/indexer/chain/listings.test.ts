@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
-import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
+import { syncing, type Syncing } from '../../../support/chains/chain-stub-rounds.ts';
+import { accountOf, operatorOf } from '../../../support/chains/chain-stub-state.ts';
 
 const tooLarge = 'x'.repeat(9_000_000);
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { FactLog } from '../../../../src/commands/ports.ts';
-import { accountOf } from '../../../support/chain-stub-state.ts';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
+import { accountOf } from '../../../support/chains/chain-stub-state.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
 
 it('a round reads each action that it touches once from the log, in its first round and afterwards', async () => {
   const { chain, round, log, news } = await syncing();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { accountOf, type ChainState } from '../../../support/chain-stub-state.ts';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
+import { accountOf, type ChainState } from '../../../support/chains/chain-stub-state.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
 
 const mostRequests = 10;
 const whole = { hash: expect.stringMatching(/^[0-9A-F]{64}$/), height: expect.any(Number), time: expect.any(String) };

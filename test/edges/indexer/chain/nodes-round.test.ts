@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
-import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
+import { accountOf, operatorOf } from '../../../support/chains/chain-stub-state.ts';
 
 describe('readSuperNodes', () => {
   it('records who is listed, changed and removed, and nothing in an unchanged round', { tags: ['LS-09'] }, async () => {

@@ -12,7 +12,7 @@ import {
 import { CascadeMetadataSchema } from '../../../../src/edges/gen/chain/action/v1/metadata_pb.ts';
 import { loadProfile, moduleAccount } from '../../../../src/edges/chain/rest/profile.ts';
 import { parseTransaction } from '../../../../src/edges/chain/rest/transactions.ts';
-import { accountOf, operatorOf } from '../../../support/chain-stub-state.ts';
+import { accountOf, operatorOf } from '../../../support/chains/chain-stub-state.ts';
 
 const cascade = 'CixaRGV6ckRoR1VUUC90anQxSnpxTnRVakZXRVpkZWRzRC9UV2NiTlc5bllVPRIFYS50eHQYBiAyMg1iR0Y1YjNWMC5jMmxuOAE=';
 const action = {

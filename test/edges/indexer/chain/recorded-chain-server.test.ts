@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RecordedChain, startRecordedChain } from '../../../support/recorded-chain.ts';
-import { readAnswers, type RecordedAnswer } from '../../../support/recorded-chain/records.ts';
+import { type RecordedChain, startRecordedChain } from '../../../support/chains/recorded-chain.ts';
+import { readAnswers, type RecordedAnswer } from '../../../support/chains/recorded-chain/records.ts';
 
 let chain: RecordedChain;
 beforeAll(async () => void (chain = await startRecordedChain()));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/kit/errors.ts';
 import type { FactLog } from '../../../../src/commands/ports.ts';
 import { requestSync } from '../../../../src/edges/indexer/rounds/request-sync.ts';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
 
 describe('runRound', () => {
   it('ends once in the log, though the acknowledgement was lost and somebody wrote meanwhile', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { requestSync } from '../../../../src/edges/indexer/rounds/request-sync.ts';
 import { runSync, type SyncOptions } from '../../../../src/edges/indexer/rounds/run-sync.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { syncing, type Syncing } from '../../../support/chain-stub-rounds.ts';
+import { syncing, type Syncing } from '../../../support/chains/chain-stub-rounds.ts';
 import { eventually } from '../../../support/polling.ts';
 
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createChainClient } from '../../../../src/edges/chain/rest/client.ts';
 import { searchContext, searchSteps } from '../../../../src/edges/chain/rest/searches.ts';
-import { syncing } from '../../../support/chain-stub-rounds.ts';
+import { syncing } from '../../../support/chains/chain-stub-rounds.ts';
 
 describe('searchSteps', () => {
   it('ends below the height at which it holds enough, so that the next round goes on there', async () => {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { seeded } from '../../../support/random-history.ts';
+import { seeded } from '../../../support/histories/random-history.ts';
 import { historyOf, pathsOf } from './mixed-history.ts';
 import { startMovingWorld } from './moving-world.ts';
 

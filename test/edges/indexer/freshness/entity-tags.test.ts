@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReadScope } from '../../../../src/edges/indexer/rest/reads.ts';
 import { createEntityTags, namesTag } from '../../../../src/edges/indexer/freshness/entity-tags.ts';
 import type { Followed, Reading } from '../../../../src/projections/reading.ts';
-import { loadReading } from '../../../support/load-projection.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
 import { type Answer, defaultSettings, now, pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 import { alpha, sample } from '../rest/sample.ts';
 

@@ -3,9 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
 import { freshnessOf } from '../../../../src/edges/indexer/freshness/freshness.ts';
 import { createWaiting, type OnMoved } from '../../../../src/edges/indexer/freshness/waiting.ts';
-import { actionFacts, nodeFacts, timeOf } from '../../../support/facts.ts';
+import { actionFacts, nodeFacts, timeOf } from '../../../support/histories/facts.ts';
 import { eventually } from '../../../support/polling.ts';
-import { seeded } from '../../../support/random-history.ts';
+import { seeded } from '../../../support/histories/random-history.ts';
 import { startMovingWorld } from './moving-world.ts';
 import { alpha, round } from '../rest/sample.ts';
 

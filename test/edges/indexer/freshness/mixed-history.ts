@@ -1,6 +1,6 @@
 import { bech32 } from '@scure/base';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { randomHistory, seeded } from '../../../support/random-history.ts';
+import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
 import { round } from '../rest/sample.ts';
 
 /** An address that the parameters take, for a name of the random history. */

@@ -8,8 +8,8 @@ import { createLog, type Log } from '../../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../../src/engine/log/streams.ts';
 import { type ProbingOptions, runProbing } from '../../../../src/edges/indexer/probe/rounds.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { probeFacts } from '../../../support/facts.ts';
-import { freshNetwork, testNats } from '../../../support/servers.ts';
+import { probeFacts } from '../../../support/histories/facts.ts';
+import { freshNetwork, testNats } from '../../../support/programs/servers.ts';
 import { asRecorded, closedPort, dialInstead, type Doors, recorded, startBlackHole, startNode } from './fake-node.ts';
 import { eventually } from '../../../support/polling.ts';
 

@@ -13,9 +13,9 @@ import { metaSchema } from '../../../../src/engine/models/engine/generations.ts'
 import { withClient } from '../../../../src/engine/models/pool.ts';
 import { type Kept, keptLog, untilArchived } from '../../../engine/archive/kept.ts';
 import { actionOf, appendFacts, probeOf, thinOut, validatorOf } from '../../../engine/log/fresh-log.ts';
-import { freshFolder } from '../../../support/fresh-folder.ts';
+import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 import { until } from '../../../support/polling.ts';
-import { randomHistory, seeded } from '../../../support/random-history.ts';
+import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
 import { type Answer, type RestServer, startRest } from '../rest/rest-server.ts';
 
 /** How often the reader of the endurance test comes back: some hundred times, and 1,000 where it is asked for. */

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { freshFolder } from '../../../support/fresh-folder.ts';
+import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 
 /** Runs the script of docs/history.md that checks an action with none of our code, and gives back what it prints. */
 export async function actionChecker(): Promise<(base: string, id: string) => Promise<string>> {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { catalogue, entityOf, type Fact, type FactOf } from '../../../../src/events/catalogue.ts';
 import { factsUpTo } from '../../../../src/projections/actions/at-height.ts';
-import { actionFacts, timeOf, transactionAt } from '../../../support/facts.ts';
-import { randomHistory } from '../../../support/random-history.ts';
+import { actionFacts, timeOf, transactionAt } from '../../../support/histories/facts.ts';
+import { randomHistory } from '../../../support/histories/random-history.ts';
 import { type RestServer, startRest } from '../rest/rest-server.ts';
 import { round } from '../rest/sample.ts';
 

@@ -13,7 +13,7 @@ import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue
 import { type Kept, keptLog, untilArchived } from '../../../engine/archive/kept.ts';
 import { appendFacts, decision, probeOf, thinOut } from '../../../engine/log/fresh-log.ts';
 import { until } from '../../../support/polling.ts';
-import { randomHistory } from '../../../support/random-history.ts';
+import { randomHistory } from '../../../support/histories/random-history.ts';
 import { actionChecker } from './action-checker.ts';
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 

@@ -2,7 +2,7 @@ import jsonPatch from 'fast-json-patch';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { patchBetween } from '../../../../src/edges/http/json-patch.ts';
 import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
-import { randomHistory, seeded } from '../../../support/random-history.ts';
+import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
 import { asRecord, type Answer, type RestServer, startRest } from '../rest/rest-server.ts';
 
 type Explained = Readonly<

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { actionFacts, timeOf, transactionAt } from '../../../support/facts.ts';
+import { actionFacts, timeOf, transactionAt } from '../../../support/histories/facts.ts';
 import { askOnce, asRecords, type RestServer, startRest } from './rest-server.ts';
 import { alpha, creators, sample } from './sample.ts';
 

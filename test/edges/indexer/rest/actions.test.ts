@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askOnce, asRecords, idsOf, type RestServer, startRest, walk } from './rest-server.ts';
 import { address, alpha, beta, betaAccount, creators, newAccount, oldAccount, sample } from './sample.ts';
-import { actionFacts, timeOf } from '../../../support/facts.ts';
+import { actionFacts, timeOf } from '../../../support/histories/facts.ts';
 
 let rest: RestServer;
 beforeAll(async () => void (rest = await startRest(sample)));

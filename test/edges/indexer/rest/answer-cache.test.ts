@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
-import { loadReading } from '../../../support/load-projection.ts';
+import { actionFacts, nodeFacts, transactionAt } from '../../../support/histories/facts.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
 import { startMovingWorld } from '../freshness/moving-world.ts';
 import { startRest } from './rest-server.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { seeded } from '../../../support/random-history.ts';
+import { seeded } from '../../../support/histories/random-history.ts';
 import { historyOf, operator, paths } from '../freshness/mixed-history.ts';
 import { type Answer, pastOf, type RestServer, startRest } from './rest-server.ts';
 

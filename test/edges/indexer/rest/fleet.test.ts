@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { actionFacts, nodeFacts, timeOf, transactionAt } from '../../../support/facts.ts';
+import { actionFacts, nodeFacts, timeOf, transactionAt } from '../../../support/histories/facts.ts';
 import { askOnce, asRecords, idsOf, type RestServer, startRest } from './rest-server.ts';
 import { alpha, beta, delta, gamma, newAccount, sample } from './sample.ts';
 

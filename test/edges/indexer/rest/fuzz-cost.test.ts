@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { loadReading } from '../../../support/load-projection.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
 import { asRecord, asRecords, type RestServer, startRest, walk } from './rest-server.ts';
 import { address, alpha, creators, sample } from './sample.ts';
 

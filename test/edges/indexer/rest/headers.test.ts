@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../../../src/kit/logger.ts';
 import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
 import { type StreamEnds, trackLag } from '../../../../src/engine/log/lag.ts';
-import { timeOf } from '../../../support/facts.ts';
+import { timeOf } from '../../../support/histories/facts.ts';
 import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
 import { alpha, sample } from './sample.ts';
 

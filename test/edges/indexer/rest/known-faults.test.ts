@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { actionFacts, nodeFacts, probeFacts } from '../../../support/facts.ts';
+import { actionFacts, nodeFacts, probeFacts } from '../../../support/histories/facts.ts';
 import { asRecords, askOnce, idsOf, type RestServer, startRest } from './rest-server.ts';
 import { alpha, beta, delta, sample } from './sample.ts';
 

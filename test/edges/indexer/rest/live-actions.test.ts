@@ -11,8 +11,8 @@ import { projections } from '../../../../src/projections/all.ts';
 import { appendFacts, freshLog } from '../../../engine/log/fresh-log.ts';
 import { databaseOf, silent, startProjector } from '../../../engine/models/engine.ts';
 import { eventually } from '../../../support/polling.ts';
-import { randomHistory, seeded } from '../../../support/random-history.ts';
-import { freshDatabase } from '../../../support/servers.ts';
+import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
+import { freshDatabase } from '../../../support/programs/servers.ts';
 import { asRecords, type RestServer, startRest } from './rest-server.ts';
 
 type Change = Readonly<{ id: number; name: string; data: Readonly<Record<string, unknown>> }>;

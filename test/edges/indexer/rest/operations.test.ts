@@ -3,9 +3,9 @@ import { AppError } from '../../../../src/kit/errors.ts';
 import type { GenerationState } from '../../../../src/engine/models/observed.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { timeOf } from '../../../support/facts.ts';
+import { timeOf } from '../../../support/histories/facts.ts';
 import { withoutNetwork } from '../../../support/figures.ts';
-import { loadReading } from '../../../support/load-projection.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
 import { asRecords, now, type RestServer, startRest } from './rest-server.ts';
 import { round, sample } from './sample.ts';
 

@@ -5,8 +5,8 @@ import { runQuery } from '../../../../src/edges/bus.ts';
 import { createRanks } from '../../../../src/edges/indexer/rest/ranks.ts';
 import type { ReadSnapshot } from '../../../../src/edges/indexer/rest/reads.ts';
 import type { RoundRow } from '../../../../src/projections/tables.ts';
-import { nodeFacts } from '../../../support/facts.ts';
-import { loadReading } from '../../../support/load-projection.ts';
+import { nodeFacts } from '../../../support/histories/facts.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
 
 const round = (completed_height: number): RoundRow => ({
   source: 'supernodes',

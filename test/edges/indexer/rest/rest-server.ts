@@ -11,8 +11,8 @@ import type { RestDependencies } from '../../../../src/edges/indexer/rest/depend
 import { createRest } from '../../../../src/edges/indexer/rest/rest.ts';
 import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue.ts';
 import { projectionNames } from '../../../../src/projections/projection.ts';
-import { loadReading } from '../../../support/load-projection.ts';
-import { timeOf } from '../../../support/facts.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
+import { timeOf } from '../../../support/histories/facts.ts';
 
 /** An answer; the body is empty where it is no JSON object. */
 export type Answer = Readonly<{

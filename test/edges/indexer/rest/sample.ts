@@ -2,7 +2,14 @@ import { toBinary, create } from '@bufbuild/protobuf';
 import { base64, bech32 } from '@scure/base';
 import { CascadeMetadataSchema } from '../../../../src/edges/gen/chain/action/v1/metadata_pb.ts';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { actionFacts, nodeFacts, probeFacts, timeOf, transactionAt, validatorFacts } from '../../../support/facts.ts';
+import {
+  actionFacts,
+  nodeFacts,
+  probeFacts,
+  timeOf,
+  transactionAt,
+  validatorFacts,
+} from '../../../support/histories/facts.ts';
 
 /** A Bech32 address whose bytes follow from a number. */
 export function address(prefix: string, n: number): string {

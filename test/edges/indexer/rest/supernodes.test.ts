@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ranksAt } from '../../../../src/edges/indexer/rest/rank.ts';
-import { nodeFacts, probeFacts } from '../../../support/facts.ts';
+import { nodeFacts, probeFacts } from '../../../support/histories/facts.ts';
 import { askOnce, idsOf, type RestServer, startRest, walk } from './rest-server.ts';
 import { alpha, beta, delta, gamma, oldAccount, operators, sample } from './sample.ts';
 

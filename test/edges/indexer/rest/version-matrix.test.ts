@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matrixOf } from '../../../../src/edges/indexer/rest/version-matrix.ts';
-import { nodeFacts, probeFacts } from '../../../support/facts.ts';
+import { nodeFacts, probeFacts } from '../../../support/histories/facts.ts';
 import { askOnce, type startRest } from './rest-server.ts';
 import { alpha, beta, sample } from './sample.ts';
 

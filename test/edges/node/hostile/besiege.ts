@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { randomOf } from '../../../../src/edges/local-network/random.ts';
 import { StatusRequestSchema, StatusResponseSchema } from '../../../../src/edges/gen/supernode/supernode_pb.ts';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { callGrpc } from '../../../support/grpc-client.ts';
+import { callGrpc } from '../../../support/callers/grpc-client.ts';
 import { until } from '../../../support/polling.ts';
 import type { NodeUnderTest } from '../node-under-test.ts';
 import { attacks } from './malformed.ts';

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect } from 'node:net';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { DownloadRequestSchema } from '../../../../src/edges/gen/cascade/service_pb.ts';
-import { chunkMessage } from '../../../support/grpc-files.ts';
+import { chunkMessage } from '../../../support/callers/grpc-files.ts';
 import type { Target } from './attack.ts';
 
 /** A call of a stranger: whether it is still open, and what it was answered with. */

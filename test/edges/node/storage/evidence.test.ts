@@ -4,7 +4,7 @@ import { createEvidence } from '../../../../src/edges/node/storage/evidence.ts';
 import { encodeStored } from '../../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../../src/edges/node/storage/storage.ts';
-import { freshFolder } from '../../../support/fresh-folder.ts';
+import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import { freshFolder } from '../../../support/fresh-folder.ts';
+import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {

@@ -5,7 +5,7 @@ import { encodeStored, type Manifest } from '../../../../src/edges/node/storage/
 import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { createRoom, NoRoom } from '../../../../src/edges/node/storage/room.ts';
 import { openStorage, type StorageOptions } from '../../../../src/edges/node/storage/storage.ts';
-import { freshFolder } from '../../../support/fresh-folder.ts';
+import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 
 const undo: (() => void)[] = [];
 afterEach(() => {

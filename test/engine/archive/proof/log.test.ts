@@ -12,7 +12,7 @@ import { scrub } from '../../../../src/engine/archive/scrub.ts';
 import { isDamaged } from '../../../../src/engine/archive/states.ts';
 import { startRest } from '../../../edges/indexer/rest/rest-server.ts';
 import { until } from '../../../support/polling.ts';
-import { randomHistory } from '../../../support/random-history.ts';
+import { randomHistory } from '../../../support/histories/random-history.ts';
 import { actionOf, appendFacts } from '../../log/fresh-log.ts';
 import { type Kept, keptLog, untilArchived } from '../kept.ts';
 import { naiveRoot } from './naive-tree.ts';

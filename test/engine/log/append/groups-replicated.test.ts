@@ -4,8 +4,8 @@ import { entityOf } from '../../../../src/events/catalogue.ts';
 import { createLog } from '../../../../src/engine/log/log.ts';
 import type { GroupPace } from '../../../../src/engine/log/append/groups.ts';
 import { ensureStreams } from '../../../../src/engine/log/streams.ts';
-import { type NatsCluster, startNatsCluster } from '../../../support/nats-cluster.ts';
-import { freshNetwork } from '../../../support/servers.ts';
+import { type NatsCluster, startNatsCluster } from '../../../support/programs/nats-cluster.ts';
+import { freshNetwork } from '../../../support/programs/servers.ts';
 import { cause, connected, decision, everything, probeOf } from '../fresh-log.ts';
 
 let cluster: NatsCluster;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { toAppError } from '../../../../src/kit/errors.ts';
 import { createLog, type Log } from '../../../../src/engine/log/log.ts';
 import { createPace, type GroupPace } from '../../../../src/engine/log/append/groups.ts';
-import { testNats } from '../../../support/servers.ts';
+import { testNats } from '../../../support/programs/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { type FaultyLink, faultyLink } from '../faulty-link.ts';
 import { cause, connected, decision, everything, freshLog, probeOf, validatorOf } from '../fresh-log.ts';

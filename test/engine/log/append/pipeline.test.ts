@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Pipeline } from '../../../../src/engine/log/append/pipeline.ts';
-import { testNats } from '../../../support/servers.ts';
+import { testNats } from '../../../support/programs/servers.ts';
 import { connected } from '../fresh-log.ts';
 
 test('a pipeline that is closed counts what is in flight as lost, and leaves no subscription', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../../src/engine/log/log.ts';
 import { judge } from '../../../../src/engine/log/append/appender.ts';
-import { testNats } from '../../../support/servers.ts';
+import { testNats } from '../../../support/programs/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { faultyLink, type FaultyLink } from '../faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf } from '../fresh-log.ts';

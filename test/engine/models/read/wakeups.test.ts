@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWakeups, type ModelAdvanced } from '../../../../src/engine/models/read/wakeups.ts';
-import { nodeFacts } from '../../../support/facts.ts';
+import { nodeFacts } from '../../../support/histories/facts.ts';
 import { type Database, openDatabase, silent, startProjector } from '../engine.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { eventually } from '../../../support/polling.ts';

@@ -4,8 +4,8 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, wsconnect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../../src/engine/servers/nats/nats-server.ts';
-import { killWhileStarting, temporaryFolder } from '../../../support/processes.ts';
-import { freshNetwork, testNats } from '../../../support/servers.ts';
+import { killWhileStarting, temporaryFolder } from '../../../support/programs/processes.ts';
+import { freshNetwork, testNats } from '../../../support/programs/servers.ts';
 
 const KINDS = ['TCP', 'WebSocket'] as const;
 

@@ -8,8 +8,8 @@ import { type EmbeddedNats, startNats } from '../../../../src/engine/servers/nat
 import { watchServer } from '../../../../src/engine/servers/nats/nats-watch.ts';
 import { streamsFolder } from '../../../../src/engine/servers/nats/nats-addresses.ts';
 import { sharedSecret } from '../../../../src/engine/log/secrets.ts';
-import { flipBit } from '../../../support/flip-bit.ts';
-import { temporaryFolder } from '../../../support/processes.ts';
+import { flipBit } from '../../../support/kills/flip-bit.ts';
+import { temporaryFolder } from '../../../support/programs/processes.ts';
 
 /** What nats-server 2.15.1 answers to `/healthz` after a write met a full disk, recorded. */
 const stuck =

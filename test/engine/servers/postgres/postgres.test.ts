@@ -4,8 +4,8 @@ import path from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../../../src/engine/servers/postgres/postgres.ts';
-import { killWhileStarting, temporaryFolder } from '../../../support/processes.ts';
-import { freshDatabase } from '../../../support/servers.ts';
+import { killWhileStarting, temporaryFolder } from '../../../support/programs/processes.ts';
+import { freshDatabase } from '../../../support/programs/servers.ts';
 
 const say = () => undefined;
 

@@ -7,7 +7,7 @@ import { AppError } from '../../../../src/kit/errors.ts';
 import { Health, HealthCheckResponseSchema } from '../../../../src/edges/gen/grpc/health/v1/health_pb.ts';
 import { createRpcHandler } from '../../../../src/edges/rpc/handler.ts';
 import { openRpcPort, type RpcServer } from '../../../../src/edges/rpc/server.ts';
-import { callGrpc } from '../../../support/grpc-client.ts';
+import { callGrpc } from '../../../support/callers/grpc-client.ts';
 
 const logger = pino({ level: 'silent' });
 const open: RpcServer[] = [];

@@ -8,8 +8,8 @@ import {
   smallestSpan,
 } from '../../../../src/projections/actions/totals/block-counters.ts';
 import { idsPerBlock } from '../../../../src/projections/actions/totals/height-extents.ts';
-import { actionFacts } from '../../../support/facts.ts';
-import { rowsOf } from '../../../support/load-projection.ts';
+import { actionFacts } from '../../../support/histories/facts.ts';
+import { rowsOf } from '../../../support/histories/load-projection.ts';
 
 const all: CounterScope = { scope: 'all', address: '' };
 const account: CounterScope = { scope: 'account', address: 'lumera1account' };

@@ -9,8 +9,8 @@ import {
   idsPerBlock,
 } from '../../../../src/projections/actions/totals/height-extents.ts';
 import { actions } from '../../../../src/projections/actions/actions.ts';
-import { actionFacts } from '../../../support/facts.ts';
-import { rowsOf } from '../../../support/load-projection.ts';
+import { actionFacts } from '../../../support/histories/facts.ts';
+import { rowsOf } from '../../../support/histories/load-projection.ts';
 
 const [row] = rowsOf(actions, [actionFacts('1').registered()]);
 if (!row) throw new Error('A registered action has a row');

@@ -3,10 +3,10 @@ import type { Fact } from '../../../../src/events/catalogue.ts';
 import type { ActionFilter } from '../../../../src/projections/actions/action-filter.ts';
 import { listActions } from '../../../../src/projections/actions/action-list.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { filtered, type World, worldOf } from '../../../support/brute-force.ts';
-import { actionFacts, nodeFacts, transactionAt } from '../../../support/facts.ts';
-import { loadReading } from '../../../support/load-projection.ts';
-import { type Random, seeded } from '../../../support/random-history.ts';
+import { filtered, type World, worldOf } from '../../../support/expected/brute-force.ts';
+import { actionFacts, nodeFacts, transactionAt } from '../../../support/histories/facts.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
+import { type Random, seeded } from '../../../support/histories/random-history.ts';
 
 const creators = ['lumera1maker', 'lumera1other'] as const;
 const accounts = ['lumera1first', 'lumera1second'] as const;

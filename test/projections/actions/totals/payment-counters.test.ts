@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { paidTo } from '../../../../src/projections/actions/totals/payment-counters.ts';
 import type { Reading } from '../../../../src/projections/reading.ts';
-import { actionFacts, transactionAt } from '../../../support/facts.ts';
-import { loadReading } from '../../../support/load-projection.ts';
-import { seeded, tellAgain } from '../../../support/random-history.ts';
+import { actionFacts, transactionAt } from '../../../support/histories/facts.ts';
+import { loadReading } from '../../../support/histories/load-projection.ts';
+import { seeded, tellAgain } from '../../../support/histories/random-history.ts';
 
 const amounts = ['0', '1', '999999999', '1000000000', '340282366920938463463374607431768211456'] as const;
 const denoms = ['ulume', 'ibc/27394FB092D2ECCD'] as const;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../../../src/projections/actions/actions.ts';
 import { splitWindow, windowCounters } from '../../../../src/projections/actions/totals/window-counters.ts';
-import { actionFacts, timeOf } from '../../../support/facts.ts';
-import { rowsOf } from '../../../support/load-projection.ts';
+import { actionFacts, timeOf } from '../../../support/histories/facts.ts';
+import { rowsOf } from '../../../support/histories/load-projection.ts';
 
 const [row] = rowsOf(actions, [actionFacts('1').registered()]);
 if (!row) throw new Error('A registered action has a row');

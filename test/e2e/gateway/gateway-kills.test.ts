@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { killPoints, openGatewayKills } from '../../support/kills/gateway-kills.ts';
+import { dataFolder } from '../../support/programs/program.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
+
+/** How often the gateway is killed at each point; where `KILLS` names a number, its stores are killed with it. */
+const killsOfEach = process.env['KILLS'];
+
+test(
+  'a gateway that is killed at any step of an upload or a download goes on with it, and no state is lost or repeated',
+  { tags: ['S3.restart.kills'], timeout: 240_000 * Number(killsOfEach ?? 1) },
+  async () => {
+    const where = { dataDir: dataFolder(), transferDir: dataFolder(), network: freshNetwork() };
+    const kills = await openGatewayKills({
+      ...where,
+      ...(killsOfEach === undefined && { env: await externalStores() }),
+    });
+    try {
+      for (let kill = 0; kill < Number(killsOfEach ?? 1); kill += 1)
+        for (const point of killPoints) expect(await kills.kill(point)).toContain('killed');
+    } finally {
+      await kills.close();
+    }
+  },
+);
+
+/** Stores of the test run, which outlive the gateway. */
+async function externalStores(): Promise<Readonly<Record<string, string>>> {
+  const { url, user: natsUser, pass } = testNats();
+  const nats = new URL(url.includes('://') ? url : `nats://${url}`);
+  const { host = '', port, user, database } = await freshDatabase();
+  return {
+    NATS_URL: `nats://${natsUser}:${pass}@${nats.host}`,
+    DB_DSN: `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`,
+  };
+}

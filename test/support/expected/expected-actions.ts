@@ -1,0 +1,178 @@
+import { entityOf } from '../../../src/events/catalogue.ts';
+import type { ActionRow } from '../../../src/projections/tables.ts';
+import { type Cells, dataOf, type Lives, positionOf } from './lives.ts';
+
+type Row = Omit<ActionRow, 'id'> & Readonly<{ id: number; position: number }>;
+
+/**
+ * The tables of actions that facts lead to, worked out from each action's life as a whole; numbers as JSON writes them.
+ */
+export function expectedActions(lives: Lives): Record<string, Cells[]> {
+  const rows = [...lives].map(([id, life]) => ({ ...rowOf(life), id: Number(id) }));
+  const superseded = [...lives].flatMap(([id, life]) =>
+    life.slice(1).map(({ sequence: until }, at) => ({ ...rowOf(life.slice(0, at + 1)), id: Number(id), until })),
+  );
+  return {
+    actions: rows.map((row) => ({ ...row, removed: false })),
+    actions_past: superseded,
+    actions_marks: marksOf(rows, lives),
+    action_accounts: rows.flatMap((row) =>
+      row.accounts.map((account) => ({
+        account,
+        id: row.id,
+        type: row.type,
+        status: row.status,
+        creator: row.creator,
+        height: row.height,
+        at_height: row.finalize_tx?.height ?? row.height,
+      })),
+    ),
+    payments: rows.flatMap(({ id, payments }) =>
+      payments.map((paid) => ({ ...paid, id, amount: Number(paid.amount) })),
+    ),
+    ...countersOf(rows),
+  };
+}
+
+/** The greatest id among the actions whose first fact lies in a block of 1,024 positions. */
+function marksOf(rows: readonly Row[], lives: Lives): Cells[] {
+  const firsts = rows.map(({ id }) => ({ id, block: Math.floor((lives.get(String(id))?.[0]?.sequence ?? 0) / 1024) }));
+  return [...Map.groupBy(firsts, ({ block }) => block)].map(([block, same]) => ({
+    block,
+    greatest: Math.max(...same.map(({ id }) => id)),
+  }));
+}
+
+function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Omit<Row, 'id'> {
+  const [registered] = dataOf(life, 'ActionRegistered');
+  const [finalized] = dataOf(life, 'ActionFinalized');
+  const [approved] = dataOf(life, 'ActionApproved');
+  const found = dataOf(life, 'ActionTransactionFound');
+  if (!registered) throw new Error(`The life of action ${life.map(({ fact }) => entityOf(fact))[0]} has no beginning`);
+  const known = life.map(({ fact }) => (fact as { data: { known: Known } }).data.known);
+  const transactionOf = (step: string, told: typeof registered.transaction) =>
+    told ?? found.find((one) => one.step === step)?.transaction;
+  const register = transactionOf('register', registered.transaction);
+  const finalize = transactionOf('finalize', finalized?.transaction);
+  const approve = transactionOf('approve', approved?.transaction);
+  const height = registered.height ?? register?.height ?? null;
+  const shown = (step: typeof register) => (step ? { tx_hash: step.hash, height: step.height } : null);
+  return {
+    type: registered.kind,
+    status: approved ? 'approved' : finalized ? 'finalized' : 'registered',
+    chain_state: known.at(-1)?.chainState ?? '',
+    creator: known.at(-1)?.creator ?? '',
+    data_hash: known.findLast(({ dataHash }) => dataHash !== '')?.dataHash ?? null,
+    expires_at: known.findLast(({ expiresAt }) => expiresAt !== undefined)?.expiresAt ?? null,
+    height,
+    price_denom: registered.price?.denom ?? null,
+    price_amount: registered.price?.amount ?? null,
+    file_size_kbs: registered.fileSizeKbs,
+    metadata: finalized?.metadata || registered.metadata,
+    created_at: register?.time ?? null,
+    finalized_at: finalize?.time ?? null,
+    approved_at: approve?.time ?? null,
+    register_tx: shown(register) ?? (height === null ? null : { tx_hash: null, height }),
+    finalize_tx: shown(finalize),
+    approve_tx: shown(approve),
+    accounts: [...new Set([finalized, ...found].flatMap((one) => one?.accounts ?? []))],
+    payments: paymentsOf([...(finalized ? [finalized] : []), ...found]),
+    position: positionOf(life),
+  };
+}
+
+type Known = Readonly<{ chainState: string; creator: string; dataHash: string; expiresAt?: string }>;
+type Paying = Readonly<{
+  payments: readonly { account: string; denom: string; amount: string; again?: boolean | undefined }[];
+  transaction?: { hash: string; height: number } | undefined;
+}>;
+
+/** What each transaction is last said to have paid, transfers of one account and denomination added up. */
+function paymentsOf(told: readonly Paying[]): ActionRow['payments'] {
+  const byHash = new Map(
+    told.flatMap(({ payments, transaction }) =>
+      transaction && payments.length > 0 ? [[transaction.hash, { payments, height: transaction.height }]] : [],
+    ),
+  );
+  return [...byHash].flatMap(([tx_hash, { payments, height }]) =>
+    [...Map.groupBy(payments, ({ account, denom }) => `${account} ${denom}`).values()].map((same) => ({
+      account: same[0]?.account ?? '',
+      denom: same[0]?.denom ?? '',
+      amount: String(same.reduce((sum, { amount }) => sum + BigInt(amount), 0n)),
+      tx_hash,
+      height,
+      again: same[0]?.again === true,
+    })),
+  );
+}
+
+/** The tables of counters: each key with how many rows have it, or with what they were paid. */
+function countersOf(rows: readonly Row[]): Record<string, Cells[]> {
+  const counted = (cellsOf: (row: Row) => readonly Cells[]) =>
+    [...Map.groupBy(rows.flatMap(cellsOf), (cells) => JSON.stringify(cells)).values()].map((same) => ({
+      ...same[0],
+      n: same.length,
+    }));
+  return {
+    block_counters: counted(blocksOf),
+    height_counters: counted(heightsOf),
+    window_counters: counted(windowsOf),
+    payment_counters: paidIn(rows.flatMap(({ payments }) => payments)),
+  };
+}
+
+/** Amounts as JSON writes them, zeros left out. */
+function paidIn(payments: ActionRow['payments']): Cells[] {
+  const cellOf = (height: number) => Math.floor(height / 1_048_576);
+  const alike = Map.groupBy(payments, ({ account, denom, height }) => JSON.stringify([account, denom, cellOf(height)]));
+  return [...alike.values()].flatMap((same) => {
+    const { account = '', denom = '', height = 0 } = same[0] ?? {};
+    const amount = Number(same.reduce((sum, one) => sum + BigInt(one.amount), 0n));
+    const transactions = same.filter(({ again }) => !again).length;
+    const isZero = amount === 0 && transactions === 0;
+    return isZero ? [] : [{ account, cell: cellOf(height), denom, transactions, amount }];
+  });
+}
+
+const letters: Readonly<Record<string, string>> = {
+  'cascade registered': 'r',
+  'cascade finalized': 'f',
+  'cascade approved': 'a',
+  'sense registered': 'R',
+  'sense finalized': 'F',
+  'sense approved': 'A',
+};
+const kindOf = ({ type, status }: Row): string => letters[`${type} ${status}`] ?? '?';
+
+function blocksOf(row: Row): Cells[] {
+  const kind = kindOf(row);
+  const block = Math.floor(row.id / 1024);
+  const grouped = (scope: string, address: string) => [
+    { scope, span: 16, address, block: Math.floor(block / 16) * 16, kind },
+    { scope, span: 0, address, block: 0, kind },
+  ];
+  return [
+    { scope: 'all', span: 1, address: '', block, kind },
+    ...grouped('all', ''),
+    ...grouped('creator', row.creator),
+    ...row.accounts.flatMap((account) => grouped('account', account)),
+  ];
+}
+
+function heightsOf({ id, height, accounts, finalize_tx }: Row): Cells[] {
+  const block = Math.floor(id / 1024);
+  const cell = (at: number | null) => (at === null ? -1 : Math.floor(at / 4096));
+  const finalized = { step: 'finalized', block, cell: cell(finalize_tx?.height ?? height) };
+  return [{ step: 'registered', block, cell: cell(height) }, ...(accounts.length > 0 ? [finalized] : [])];
+}
+
+function windowsOf(row: Row): Cells[] {
+  const cells = { kind: kindOf(row), expired: row.chain_state === 'expired' };
+  const { created_at } = row;
+  if (created_at === null) return [{ unit: 'all', period: '-', ...cells }];
+  return [
+    { unit: 'all', period: '-', ...cells },
+    { unit: 'month', period: created_at.slice(0, 7), ...cells },
+    { unit: 'day', period: created_at.slice(0, 10), ...cells },
+  ];
+}
