@@ -1,13 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  type SpanAttributes,
-  isTracing,
-  type OpenSpan,
-  openSpan,
-  span,
-  type SpanOptions,
-} from '../../kit/tracing/tracing.ts';
+import type { SpanAttributes, OpenSpan, SpanOptions } from '../../kit/tracing/spans.ts';
+import { isTracing, openSpan, span } from '../../kit/tracing/tracing.ts';
 import { operationTag } from './operations/operation-schemas.ts';
 
 const firstServerError = 500;

@@ -3,14 +3,8 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, type Interceptor } from '@connectrpc/connect';
 import { toAppError } from '../../kit/errors.ts';
-import {
-  annotate,
-  type SpanAttributes,
-  currentTraceparent,
-  isTracing,
-  openSpan,
-  type OpenSpan,
-} from '../../kit/tracing/tracing.ts';
+import type { SpanAttributes, OpenSpan } from '../../kit/tracing/spans.ts';
+import { annotate, currentTraceparent, isTracing, openSpan } from '../../kit/tracing/tracing.ts';
 import { toRpcError } from './codes.ts';
 
 const nameOf = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`;

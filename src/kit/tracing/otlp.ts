@@ -2,7 +2,7 @@ import { toAppError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { TracingOptions } from './settings.ts';
 import type { SpanContext } from './trace-context.ts';
-import type { SpanAttributes, SpanKind } from './tracing.ts';
+import type { SpanAttributes, SpanKind } from './spans.ts';
 
 /** A span that has ended; times in milliseconds since 1970. */
 export type FinishedSpan = Readonly<{

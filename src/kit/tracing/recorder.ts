@@ -5,7 +5,7 @@ import type { Logger } from '../logger.ts';
 import { type FinishedSpan, SpanExporter } from './otlp.ts';
 import type { TracingOptions } from './settings.ts';
 import { formatTraceparent, parseTraceparent, type SpanContext } from './trace-context.ts';
-import type { SpanAttributes, OpenSpan, SpanOptions, SpanRecorder } from './tracing.ts';
+import type { SpanAttributes, OpenSpan, SpanOptions, SpanRecorder } from './spans.ts';
 
 /** Traces that one span may be in, and links that it may have in each; beyond that they are left out. */
 const mostTraces = 64;

@@ -1,8 +1,8 @@
 // @ts-check
 /** @import { WithHeaders, PageProps, ReadState } from '../answers.d.ts' */
-/** @import { Item, Named } from '../abi.js' */
+/** @import { Item, Named } from '../decoding.js' */
 import { html } from '/assets/htm-preact.js';
-import { contractItems, decodeCall, decodeLog } from '../abi.js';
+import { contractItems, decodeCall, decodeLog } from '../decoding.js';
 import { coins, number } from '../format.js';
 import { evm, evmPath, read, useAnswer } from '../read.js';
 import { link } from '../router.js';
