@@ -9,7 +9,7 @@ import { blameClient, correctBlame, isClientGone, isConnectionGone } from '../..
 import { type BodyPace, withPace } from './body-pace.ts';
 import { markFailure, traceCall } from './call-spans.ts';
 import { callerValues } from './callers.ts';
-import { inParts } from './stalled-answers.ts';
+import { acceptLongFields } from './long-fields.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from '../../kit/shims/connect/grpc-message.ts';
 import { createRouter } from '../../kit/shims/connect/router.ts';
@@ -47,9 +47,10 @@ export function createRpcHandler(
     if (!handler) return answerUnknown(request, response);
     await traceCall(handler, request, response, async () => {
       const read = withPace(readRequest(request, response), pace);
-      const answer = withPlainMessage(await handler(read));
       const isStream = handler.method.methodKind !== 'unary';
-      await universalResponseToNodeResponse(isStream ? inParts(answer) : answer, response);
+      const withFields = isStream ? acceptLongFields(read.contextValues) : undefined;
+      const answer = withPlainMessage(await handler(read));
+      await universalResponseToNodeResponse(withFields?.(answer) ?? answer, response);
     });
   };
   return (request, response) => {

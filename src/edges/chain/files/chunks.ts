@@ -7,19 +7,20 @@ export function chunkBytesOf(size: number): number {
   return size <= 500 * mib ? mib : 4 * mib;
 }
 
-/** The same bytes in chunks of one size, the last one excepted. */
-export async function* inChunks(parts: AsyncIterable<Buffer>, chunkBytes: number): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = [];
-  let length = 0;
-  for await (const part of parts) {
-    waiting.push(part);
-    length += part.length;
-    if (length < chunkBytes) continue;
-    const complete = waiting.length === 1 ? part : Buffer.concat(waiting);
-    const end = length - (length % chunkBytes);
-    for (let at = 0; at < end; at += chunkBytes) yield complete.subarray(at, at + chunkBytes);
-    waiting = end < length ? [complete.subarray(end)] : [];
-    length -= end;
-  }
-  if (length > 0) yield Buffer.concat(waiting);
+/** Reads so many bytes of a sequence of buffers, in parts, and continues there the next time. */
+export function takeFrom(buffers: AsyncIterator<Buffer>): (bytes: number) => AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  return async function* (bytes) {
+    for (let left = bytes; left > 0;) {
+      if (rest.length === 0) {
+        const next = await buffers.next();
+        if (next.done) return;
+        rest = next.value;
+      }
+      const part = rest.subarray(0, left);
+      rest = rest.subarray(part.length);
+      left -= part.length;
+      yield part;
+    }
+  };
 }

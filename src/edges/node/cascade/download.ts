@@ -9,9 +9,10 @@ import {
 import { callerIn } from '../../rpc/callers.ts';
 import { judge } from '../peers/judge.ts';
 import { isSameManifest, type Manifest } from '../storage/manifest.ts';
+import type { PieceHash } from '../storage/piece-hash.ts';
 import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
-import { chunkBytesOf, inChunks } from '../../chain/files/chunks.ts';
 import { mostBytesOf } from '../../chain/files/file-bounds.ts';
+import { chunksOf } from './chunks-of.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 
@@ -51,10 +52,7 @@ export async function* download(
     yield reported(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
     yield reported(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
     yield reported(Step.SERVE_READY, 'The file is ready');
-    for await (const data of inChunks(piecesOf(cascade, manifest), chunkBytesOf(manifest.size))) {
-      signal.throwIfAborted();
-      yield { responseType: { case: 'chunk', value: { data } } };
-    }
+    yield* chunksOf(manifest, pieceReader(cascade, actionId), context);
   } finally {
     end?.();
     leave();
@@ -107,13 +105,14 @@ async function collect(
   throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
 }
 
-async function* piecesOf({ copies }: CascadeDependencies, { actionId, pieces }: Manifest): AsyncGenerator<Buffer> {
+/** Reads a piece that a file cannot be sent without. */
+function pieceReader({ copies }: CascadeDependencies, actionId: string): (hash: PieceHash) => Promise<Buffer> {
   const read = copies.reader(actionId);
-  for (const hash of pieces) {
+  return async (hash) => {
     const piece = await read(hash);
     if (!piece) throw refusal('unavailable', `No node that can be reached has all pieces of action ${actionId}`);
-    yield piece.bytes;
-  }
+    return piece.bytes;
+  };
 }
 
 function reported(eventType: Step, message: string): Reported {

@@ -35,7 +35,7 @@ export function createTasks(): Tasks {
 /** Turns of callers: of one address and in all so many calls of each kind run at once. */
 export type CallTurns = Readonly<{ uploads: Turns; downloads: Turns }>;
 
-/** A call holds some MiB of memory at most: of its message, of pieces on their way to the disk, of a chunk. */
+/** A call holds some MiB of memory at most: of its message, of pieces on their way to the disk or to the client. */
 const callsAtOnce = {
   uploads: { most: 64, mostPerAddress: 8 },
   downloads: { most: 32, mostPerAddress: 8 },
