@@ -37,8 +37,9 @@ export async function startEvm(options: EvmOptions): Promise<Evm> {
   const forks = createForks(config);
   const reads = createStateReads({ access, threads, timeoutMs });
   const blocks = readModelBlocks({ reader: options.reader, reads, forks });
-  const news = new News();
-  const { pool, settle, ended } = openPool({ log, config, forks, blocks, reads, news, signal });
+  const started = Promise.withResolvers<void>();
+  const news = new News(started.promise);
+  const { pool, settle, ended } = openPool({ log, config, forks, blocks, reads, news, logger: options.logger, signal });
   const enabled = new Set(options.namespaces);
   const context = { config, forks, blocks, reads, pool, gasCap, version, enabled, news, forgetsStates: true };
   const served = await serveRpc(context, options).catch(async (caught: unknown) => {
@@ -46,6 +47,7 @@ export async function startEvm(options: EvmOptions): Promise<Evm> {
     throw caught;
   });
   const following = followBlocks(log, blocks, {
+    started: started.resolve,
     told: async (head) => {
       settle(head.transactions === 0 ? [] : (await blocks.outline(head)).transactions);
       await news.tellBlock(head, contentsOf(blocks));

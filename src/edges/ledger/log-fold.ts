@@ -23,7 +23,7 @@ export type LedgerLog = FactLog &
     follow: (
       stream: StreamName,
       after: number,
-      options: { signal: AbortSignal },
+      options: { signal: AbortSignal; verifiesLast?: boolean },
     ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
   }>;
@@ -145,7 +145,7 @@ function awaitingEnd(): (caught: unknown) => boolean {
 }
 
 async function* loggedBlocks(log: LedgerLog, after: number, signal: AbortSignal): AsyncGenerator<LoggedBlock> {
-  for await (const { facts } of log.follow('LEDGER', after, { signal })) yield* blocksIn(facts);
+  for await (const { facts } of log.follow('LEDGER', after, { signal, verifiesLast: true })) yield* blocksIn(facts);
 }
 
 function blocksIn(facts: readonly Recorded[]): LoggedBlock[] {

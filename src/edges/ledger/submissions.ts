@@ -9,6 +9,7 @@ import { accountOfEvm } from '../chain/sign/addresses.ts';
 import { decodeTransaction, type SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { PoolFollower, SubmissionFate } from '../evm/pool/follow-pool.ts';
 import { readTransaction, type SignedTransaction } from '../evm/pool/read-transaction.ts';
+import { submissionFrom, submissionsIn } from '../evm/pool/submit.ts';
 import type { SealedTransaction } from './blocks/blocks.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { checkTransaction } from './check-transaction.ts';
@@ -84,7 +85,7 @@ export class Submissions {
   }
 
   /** Receives submissions and their fates, from any process. */
-  readonly follower: Omit<PoolFollower, 'signal'> = {
+  readonly follower: Omit<PoolFollower, 'signal' | 'log'> = {
     onSubmitted: ({ type, data }) => {
       const at = Date.parse(data.at);
       const raw = Buffer.from(data.raw, 'base64');
@@ -93,6 +94,10 @@ export class Submissions {
       this.#onChange();
     },
     onFate: (fate) => this.#takeFate(fate),
+    waiting: () => {
+      const own = this.#queue.filter(({ at, isLogged }) => isLogged && at === undefined);
+      return [...submissionsIn(this.#pool), ...own.map(({ sent }) => submissionFrom('cosmos', sent))];
+    },
   };
 
   /** The first transaction of the chain's own kind that a block may take. */
@@ -231,9 +236,8 @@ export class Submissions {
   }
 
   async #send(waiting: WaitingTransaction): Promise<void> {
-    const { hash, bytes } = waiting.sent;
-    const at = new Date().toISOString();
-    const submission = { kind: 'cosmos', hash, raw: Buffer.from(bytes).toString('base64'), at } as const;
+    const submission = submissionFrom('cosmos', waiting.sent);
+    const { hash, at } = submission;
     try {
       await dispatch(this.#log, new SubmitTransactions(new Map([[hash, submission]]), { at }));
       waiting.isLogged = true;

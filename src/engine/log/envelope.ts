@@ -103,12 +103,16 @@ export class PoisonEvent extends Error {
   }
 }
 
-/** The log ends before what its reader has read: it has lost its end or was created anew, and may be brought back. */
+/**
+ * The log ends before what its reader has read, or holds another event there: it has lost its end or was created anew,
+ * and may be brought back.
+ */
 export class EndLost extends PoisonEvent {
   /** Where it ends now. */
   readonly end: number;
   constructor(stream: string, after: number, end: number) {
-    super(stream, after, `the log ends at ${end}: it has lost its end or was created anew`);
+    const state = end < after ? `ends at ${end}` : 'holds another event there';
+    super(stream, after, `the log ${state}: it has lost its end or was created anew`);
     this.end = end;
   }
 }

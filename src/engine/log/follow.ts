@@ -4,6 +4,7 @@ import type { Recorded } from '../../commands/ports.ts';
 import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
 import { refusedWith, unlessBroken } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
+import { messageAt } from './direct.ts';
 import { EndLost, PoisonEvent, recordedFrom } from './envelope.ts';
 import { streamName } from './streams.ts';
 import { wait } from '../../kit/wait.ts';
@@ -11,8 +12,11 @@ import { wait } from '../../kit/wait.ts';
 /** Facts as they came, how many bytes their events have, and how many of the stream are still to come. */
 export type FollowBatch = Readonly<{ facts: readonly Recorded[]; bytes: number; behind: number }>;
 
-/** `signal` ends the reading; `maxFacts` bounds a batch. */
-export type FollowOptions = Readonly<{ maxFacts?: number; signal: AbortSignal }>;
+/**
+ * `signal` ends the reading; `maxFacts` bounds a batch. With `verifiesLast` a reader whose feed broke continues only
+ * where the log still holds the last fact that it has read: a log that lost its end may have grown past it since.
+ */
+export type FollowOptions = Readonly<{ maxFacts?: number; verifiesLast?: boolean; signal: AbortSignal }>;
 
 type Following = Readonly<{
   nc: NatsConnection;
@@ -23,22 +27,25 @@ type Following = Readonly<{
   maxFacts: number;
 }>;
 
+/** How far a reader has come; `id` is of the fact there, where that is verified. */
+type Progress = Readonly<{ after: number; id: string | undefined }>;
+
 const defaultMaxFacts = 5000;
 
 /** All facts of a stream after a sequence, in order and for ever; see `Log.follow`. */
 export async function* followStream(
   nc: NatsConnection,
   at: Readonly<{ stream: StreamName; network: string; after: number; policy?: StreamPolicy }>,
-  { signal, maxFacts = defaultMaxFacts }: FollowOptions,
+  { signal, maxFacts = defaultMaxFacts, verifiesLast = false }: FollowOptions,
 ): AsyncGenerator<FollowBatch, void, undefined> {
   const hasGaps = forgets(at.policy ?? streamTable[at.stream]);
   const following = { nc, name: streamName(at.stream, at.network), hasGaps, signal, maxFacts };
-  let after = at.after;
+  let progress: Progress = { after: at.after, id: undefined };
   while (!signal.aborted) {
-    for await (const { batch, poison, last } of untilLost(following, after)) {
+    for await (const { batch, poison, last } of untilLost(following, progress)) {
       if (batch.facts.length > 0) yield batch;
       if (poison) throw poison;
-      after = last;
+      progress = { after: last, id: verifiesLast ? batch.facts.at(-1)?.id : undefined };
     }
     await wait(100 + Math.random() * 200, signal);
   }
@@ -56,14 +63,14 @@ type Step = Readonly<{ batch: FollowBatch; poison: PoisonEvent | undefined; last
  * Reads on one feed until it breaks; the error that breaks it is ignored, for a new feed continues after the last
  * message.
  */
-async function* untilLost(following: Following, start: number): AsyncGenerator<Step, void, undefined> {
+async function* untilLost(following: Following, start: Progress): AsyncGenerator<Step, void, undefined> {
   const feed = await openFeed(following, start);
   if (!feed) return;
   const close = (): void => feed.close();
   following.signal.addEventListener('abort', close);
   if (following.signal.aborted) close();
   try {
-    let after = start;
+    let { after } = start;
     for (;;) {
       const messages = await feed.take(following.maxFacts).catch(() => []);
       if (messages.length === 0) return;
@@ -78,13 +85,15 @@ async function* untilLost(following: Following, start: number): AsyncGenerator<S
 }
 
 /** Undefined when the broker is away. */
-async function openFeed({ nc, name, hasGaps }: Following, after: number): Promise<Feed | undefined> {
+async function openFeed({ nc, name, hasGaps }: Following, { after, id }: Progress): Promise<Feed | undefined> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state } = await unlessBroken(nc, manager.streams.info(name));
     if (state.last_seq < after) throw new EndLost(name, after, state.last_seq);
     if (state.first_seq > after + 1 && !hasGaps)
       throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);
+    const stored = id === undefined ? undefined : await messageAt(nc, name, after);
+    if (stored && recordedFrom(name, stored).id !== id) throw new EndLost(name, after, state.last_seq);
     return await Feed.open(nc, name, { after });
   } catch (caught) {
     const isGone = refusedWith(caught, 'streamNotFound');

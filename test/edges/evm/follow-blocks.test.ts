@@ -5,13 +5,14 @@ import { until } from '../../support/polling.ts';
 
 test('each new block is reported once and in order, by hints alone, also after the store has lost some', async () => {
   let [height, failures] = [4n, 1];
-  let reads = 0;
+  let [reads, starts] = [0, 0];
   let hint = (): void => undefined;
   const headAt = (number: bigint): BlockHead => ({ number }) as BlockHead;
   const blocks = {
-    head: () => {
+    head: () => Promise.resolve(headAt(height)),
+    height: () => {
       reads += 1;
-      return Promise.resolve(headAt(height));
+      return Promise.resolve(height);
     },
     byNumber: (number: bigint) =>
       failures-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(headAt(number)),
@@ -28,7 +29,8 @@ test('each new block is reported once and in order, by hints alone, also after t
     reported.push(head.number);
     return Promise.resolve();
   };
-  const following = followBlocks(log, blocks, { told, signal: stopping.signal });
+  const following = followBlocks(log, blocks, { started: () => (starts += 1), told, signal: stopping.signal });
+  await until('it follows', () => starts === 1);
   const changed = async (to: bigint, all: readonly bigint[]): Promise<void> => {
     hint();
     height = to;

@@ -1,7 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../src/engine/log/log.ts';
-import { streamName } from '../../../src/engine/log/streams.ts';
+import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
 import { testNats } from '../../support/programs/servers.ts';
 import { faultyLink } from './faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf, thinOut } from './fresh-log.ts';
@@ -122,6 +122,21 @@ test('follow throws where the log is shorter than the position it is asked to go
   const { log } = await freshLog();
   await log.append(actions(1, 3), cause);
   await expect(follow(log, 1, { after: 4 })).rejects.toMatchObject({ name: 'PoisonEvent', sequence: 4 });
+});
+
+test('follow that verifies the last fact throws where a log that lost its end has grown past it', async () => {
+  const { log, nc, network } = await freshLog();
+  await log.append(actions(1, 3), cause);
+  const { signal } = new AbortController();
+  const batches = log.follow('ACTIONS', 0, { signal, verifiesLast: true })[Symbol.asyncIterator]();
+  expect((await batches.next()).value?.facts).toHaveLength(3);
+  await (await jetstreamManager(nc)).streams.delete(streamName('ACTIONS', network));
+  await ensureStreams(nc, network);
+  await log.append(actions(11, 15), cause);
+  await expect(batches.next()).rejects.toMatchObject({
+    sequence: 3,
+    reason: expect.stringContaining('holds another event there'),
+  });
 });
 
 test('follow passes over gaps in PROBES, where old facts of a node are dropped', async () => {

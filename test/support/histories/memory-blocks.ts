@@ -48,6 +48,10 @@ export class MemoryBlocks implements ChainBlocks {
     return added ? Promise.resolve(added.head) : Promise.reject(new Error('The chain has no first block'));
   }
 
+  height(): Promise<bigint> {
+    return Promise.resolve(this.#added.at(-1)?.head.number ?? 0n);
+  }
+
   byNumber(number: bigint): Promise<BlockHead | undefined> {
     return Promise.resolve(this.#added[Number(number)]?.head);
   }

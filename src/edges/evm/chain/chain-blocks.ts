@@ -70,6 +70,8 @@ export type ChainLogSearch = Readonly<{
 /** The blocks of a chain; undefined where it has none. Each part is read on demand, and not before. */
 export type ChainBlocks = Readonly<{
   head: () => Promise<BlockHead>;
+  /** The head's number; before the first block 0, without a read of the genesis state. */
+  height: () => Promise<bigint>;
   byNumber: (number: bigint) => Promise<BlockHead | undefined>;
   byHash: (hash: string) => Promise<BlockHead | undefined>;
   /** Those from one number to another, both included. */

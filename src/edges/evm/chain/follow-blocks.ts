@@ -7,6 +7,15 @@ const againMs = 20;
 /** How soon a block is noticed where the hint of it was lost. */
 const withoutHintMs = 2_000;
 
+type Followed = Pick<ChainBlocks, 'head' | 'height' | 'byNumber'>;
+
+/** Receives blocks; `started` is called once every later block will be reported. */
+type BlockFollower = Readonly<{
+  started: () => void;
+  told: (head: BlockHead) => Promise<void>;
+  signal: AbortSignal;
+}>;
+
 /**
  * Reports every block from now on once the read model has it, in their order, until the signal aborts.
  *
@@ -15,8 +24,8 @@ const withoutHintMs = 2_000;
  */
 export async function followBlocks(
   log: Pick<Log, 'watch'>,
-  blocks: Pick<ChainBlocks, 'head' | 'byNumber'>,
-  { told, signal }: Readonly<{ told: (head: BlockHead) => Promise<void>; signal: AbortSignal }>,
+  blocks: Followed,
+  { started, told, signal }: BlockFollower,
 ): Promise<void> {
   /** Returns the number of the last block that was reported. */
   const reportUpTo = async (head: BlockHead, last: bigint): Promise<bigint> => {
@@ -30,7 +39,8 @@ export async function followBlocks(
   let hint = new AbortController();
   const stop = log.watch(['ledger'], () => hint.abort());
   try {
-    let reported = (await untilDone(() => blocks.head(), signal))?.number ?? 0n;
+    let reported = (await untilDone(() => blocks.height(), signal)) ?? 0n;
+    started();
     while (!signal.aborted) {
       await wait(withoutHintMs, AbortSignal.any([signal, hint.signal]));
       const isHinted = hint.signal.aborted;
@@ -45,13 +55,13 @@ export async function followBlocks(
 
 /** The head once it is another one than that of a number; the read model follows the log a moment behind. */
 async function otherHead(
-  blocks: Pick<ChainBlocks, 'head'>,
+  blocks: Followed,
   number: bigint,
   options: Readonly<{ withinMs: number; signal: AbortSignal }>,
 ): Promise<BlockHead | undefined> {
   const read = async (): Promise<BlockHead | undefined> => {
-    const head = await blocks.head().catch(() => undefined);
-    return head?.number === number ? undefined : head;
+    const height = await blocks.height().catch(() => number);
+    return height === number ? undefined : await blocks.head().catch(() => undefined);
   };
   return await poll(read, { everyMs: againMs, ...options });
 }

@@ -21,10 +21,16 @@ type Listener<T> = (notice: T) => void;
  * receipts at once. All listeners share one list of the logs of a block. A listener must neither wait nor throw.
  */
 export class News {
+  /** Resolves once every later block is reported; at once where nothing has to be read first. */
+  readonly started: Promise<void>;
   readonly #heads = new Set<Listener<BlockHead>>();
   readonly #logs = new Set<Listener<readonly LogForm[]>>();
   readonly #receipts = new Set<Listener<readonly ReceiptForm[]>>();
   readonly #pending = new Set<Listener<TypedTransaction>>();
+
+  constructor(started: Promise<void> = Promise.resolve()) {
+    this.started = started;
+  }
 
   /** Listens to blocks; the function that it returns ends it. */
   onBlock(listener: Listener<BlockHead>): () => void {

@@ -89,7 +89,7 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
   };
 }
 
-type Heads = Pick<ChainBlocks, 'head' | 'byNumber' | 'byHash' | 'between' | 'ofTransaction'>;
+type Heads = Pick<ChainBlocks, 'head' | 'height' | 'byNumber' | 'byHash' | 'between' | 'ofTransaction'>;
 
 /** Heads by one short query each; decoded headers are cached by the block's hash. */
 function headsBy(query: Request, { reads, forks }: Omit<BlockSources, 'reader'>): Heads {
@@ -114,6 +114,7 @@ function headsBy(query: Request, { reads, forks }: Omit<BlockSources, 'reader'>)
       const row = await query(new LatestBlock({}));
       return row ? shown(row) : await first();
     },
+    height: async () => BigInt((await query(new LatestBlock({})))?.number ?? 0),
     byHash: async (hash) => {
       const head = known.get(hash.toLowerCase());
       if (head) return head;

@@ -63,11 +63,14 @@ export const subscriptionMethods: readonly Method[] = [
       { name: 'option', schema: Type.Unknown(), optional: true },
     ],
     result: identifier,
-    handler: (context, kind, option) => {
+    handler: async (context, kind, option) => {
       const open = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
       if (!open)
         throw new RpcError(rpcCodes.methodNotFound, `no "${kind.slice(0, 100)}" subscription in eth namespace`);
-      return connectionOf(context).subscribe(open(context, option));
+      const start = open(context, option);
+      // The first block after the answer must be reported, also in the first moments of a start.
+      await context.news.started;
+      return connectionOf(context).subscribe(start);
     },
   }),
   method({

@@ -1,15 +1,22 @@
-import type { Recorded } from '../../../commands/ports.ts';
+import { type Submission, SubmitTransactions } from '../../../commands/ledger/submit.ts';
+import type { FactLog, Recorded } from '../../../commands/ports.ts';
 import { catalogue, type FactOf } from '../../../events/catalogue.ts';
 import type { StreamName } from '../../../events/streams.ts';
+import { lostEnd } from '../../../engine/log/follow.ts';
+import { passes } from '../../../kit/errors.ts';
+import type { Logger } from '../../../kit/logger.ts';
+import { repeat } from '../../../kit/repeat.ts';
+import { dispatch } from '../../bus.ts';
 
 /** What following needs of the log. */
-export type PoolLog = Readonly<{
-  follow: (
-    stream: StreamName,
-    after: number,
-    options: { signal: AbortSignal },
-  ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
-}>;
+export type PoolLog = FactLog &
+  Readonly<{
+    follow: (
+      stream: StreamName,
+      after: number,
+      options: { signal: AbortSignal; verifiesLast: true },
+    ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
+  }>;
 
 type SubmissionFact = FactOf<'submission'>;
 type SubmissionSent = Extract<SubmissionFact, { type: 'EvmTransactionSubmitted' | 'CosmosTransactionSubmitted' }>;
@@ -21,27 +28,65 @@ export type SubmissionFate = Exclude<SubmissionFact, SubmissionSent>;
 export type PoolFollower = Readonly<{
   onSubmitted: (sent: SubmissionSent) => void | Promise<void>;
   onFate: (fate: SubmissionFate) => void;
+  /** The submissions that wait here. */
+  waiting: () => readonly Submission[];
+  log?: Logger | undefined;
   signal: AbortSignal;
 }>;
+
+const retryMs = 1000;
 
 /**
  * Follows all submissions and their fates.
  *
  * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
- * that is settled.
+ * that is settled. No archive holds this stream: where the broker has lost its end, what waits here is written anew,
+ * and the stream is read from its beginning.
  */
-export async function followPool(log: PoolLog, { onSubmitted, onFate, signal }: PoolFollower): Promise<void> {
-  let backlog: Map<string, SubmissionSent> | undefined = new Map();
-  for await (const { facts, behind } of log.follow('POOL', 0, { signal })) {
+export async function followPool(log: PoolLog, follower: PoolFollower): Promise<void> {
+  let isAgain = false;
+  const follow = async (): Promise<void> => {
+    if (isAgain) await writeAnew(log, follower.waiting());
+    await followOnce(log, follower, isAgain);
+  };
+  const isPassing = (caught: unknown): boolean => {
+    const isLost = lostEnd(caught) !== undefined;
+    isAgain ||= isLost;
+    return isLost || passes(caught);
+  };
+  const { log: logger, signal } = follower;
+  await repeat('submissions could not be followed; reading them anew', follow, {
+    everyMs: 0,
+    retryMs,
+    isPassing,
+    log: logger,
+    signal,
+  });
+}
+
+/** Submissions that the log has are left as they are. */
+async function writeAnew(log: FactLog, waiting: readonly Submission[]): Promise<void> {
+  const submissions = new Map(waiting.map((submission) => [submission.hash, submission]));
+  await dispatch(log, new SubmitTransactions(submissions, { at: new Date().toISOString() }));
+}
+
+/** Follows until the stream cannot be read; read again, its fates count as well, for some may not have come before. */
+async function followOnce(
+  log: PoolLog,
+  { onSubmitted, onFate, signal }: PoolFollower,
+  isAgain: boolean,
+): Promise<void> {
+  let backlog: Map<string, SubmissionFact> | undefined = new Map();
+  const take = async (fact: SubmissionFact): Promise<void> => (isSent(fact) ? await onSubmitted(fact) : onFate(fact));
+  for await (const { facts, behind } of log.follow('POOL', 0, { signal, verifiesLast: true })) {
     for (const { fact } of facts) {
       if (!isSubmissionFact(fact)) continue;
-      const { hash } = fact.data;
-      if (isSent(fact)) await (backlog ? void backlog.set(hash, fact) : onSubmitted(fact));
-      else if (backlog) backlog.delete(hash);
-      else onFate(fact);
+      if (backlog === undefined) await take(fact);
+      else if (isSent(fact) || isAgain) backlog.set(fact.data.hash, fact);
+      else backlog.delete(fact.data.hash);
     }
     if (backlog === undefined || behind > 0) continue;
-    for (const sent of backlog.values()) await onSubmitted(sent);
+    for (const fact of backlog.values()) await take(fact);
     backlog = undefined;
   }
 }

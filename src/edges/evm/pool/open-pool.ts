@@ -7,9 +7,10 @@ import type { PendingPool } from '../chain/pending-pool.ts';
 import type { Forks } from '../executor/forks.ts';
 import { type ChainConfig, chainIdOf } from '../executor/state/genesis.ts';
 import type { StateReads } from '../workers/state-reads.ts';
+import type { Logger } from '../../../kit/logger.ts';
 import { followPool } from './follow-pool.ts';
 import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
-import { submitTransaction } from './submit.ts';
+import { submissionsIn, submitTransaction } from './submit.ts';
 
 /** The parts that a pool of the log's chain works with. */
 export type PoolOptions = Readonly<{
@@ -20,6 +21,7 @@ export type PoolOptions = Readonly<{
   reads: Pick<StateReads, 'read'>;
   /** Is notified of every accepted transaction, whoever sent it. */
   news: Pick<News, 'tellPending'>;
+  logger?: Logger | undefined;
   signal: AbortSignal;
 }>;
 
@@ -65,6 +67,8 @@ export function openPool(options: PoolOptions): OpenedPool {
       await take(data.raw, Date.parse(data.at)).catch(() => undefined);
     },
     onFate: ({ type, data: { hash } }) => (type === 'SubmissionSealed' ? pool.seal(hash) : pool.remove(hash)),
+    waiting: () => submissionsIn(pool),
+    log: options.logger,
     signal,
   });
   const submitting = { log, pool, bounds, account, now: () => Date.now() };

@@ -1,6 +1,6 @@
 import { AppError } from '../../../kit/errors.ts';
 import type { PoolAccount } from '../../../commands/ledger/pool.ts';
-import { SubmitTransactions } from '../../../commands/ledger/submit.ts';
+import { type Submission, SubmitTransactions } from '../../../commands/ledger/submit.ts';
 import type { TransactionPool } from '../../../commands/ledger/transaction-pool.ts';
 import type { FactLog } from '../../../commands/ports.ts';
 import { dispatch } from '../../bus.ts';
@@ -36,9 +36,9 @@ export async function submitTransaction(
   const answer = pool.admit(sent, admission);
   if (answer.kind === 'known') return sent;
   if (answer.kind === 'refused') throw new AppError('CONFLICT', answer.reason);
-  const time = new Date(at).toISOString();
   const { hash } = sent;
-  const submission = { kind: 'evm', hash, raw: Buffer.from(raw).toString('base64'), at: time } as const;
+  const submission = submissionOf(sent);
+  const time = submission.at;
   try {
     const { states } = await dispatch(log, new SubmitTransactions(new Map([[hash, submission]]), { at: time }));
     if (states.get(hash)?.state === 'sealed') throw new AppError('CONFLICT', 'already known: a block holds it');
@@ -47,4 +47,20 @@ export async function submitTransaction(
     pool.remove(hash);
     throw caught;
   }
+}
+
+/** The submissions of all that wait in a pool. */
+export function submissionsIn(pool: TransactionPool<SignedTransaction>): readonly Submission[] {
+  return [...pool.pending(), ...pool.queued()].map(submissionOf);
+}
+
+const submissionOf = ({ hash, transaction, submittedAt }: SignedTransaction): Submission =>
+  submissionFrom('evm', { hash, bytes: transaction.serialize(), atMs: submittedAt });
+
+/** The submission of a transaction's bytes, now or at another time (unix milliseconds). */
+export function submissionFrom(
+  kind: Submission['kind'],
+  { hash, bytes, atMs = Date.now() }: Readonly<{ hash: string; bytes: Uint8Array; atMs?: number }>,
+): Submission {
+  return { kind, hash, raw: Buffer.from(bytes).toString('base64'), at: new Date(atMs).toISOString() };
 }
