@@ -76,7 +76,10 @@ export function operationView({ startedAt, endedAt, progress, ...one }: Operatio
 
 const headers = query({
   'Idempotency-Key': optional(
-    Type.String({ description: 'A second request of the same key starts nothing and answers the same operation.' }),
+    Type.String({
+      maxLength: mostKeyCharacters,
+      description: 'A second request of the same key starts nothing and answers the same operation.',
+    }),
   ),
   'If-Match': optional(
     Type.String({ description: 'The live generation, as `"3"`: refused with 409 where another one is live.' }),

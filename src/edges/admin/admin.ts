@@ -58,6 +58,7 @@ export function createAdmin(options: AdminOptions): App {
   });
   void app.register(async (routes: App) => {
     if (tokens) guard(routes, tokens);
+    documentBodies(routes);
     addState(routes, options);
     addOverview(routes, options);
     addActs(routes, options);
@@ -66,6 +67,15 @@ export function createAdmin(options: AdminOptions): App {
     addDocument(routes);
   });
   return app;
+}
+
+/** Every route that may change something reads what comes with it as JSON, whether or not it needs a body. */
+function documentBodies(app: App): void {
+  app.addHook('onRoute', (route) => {
+    if (['GET', 'HEAD', 'OPTIONS'].includes(String(route.method))) return;
+    const { response = {}, ...schema } = (route.schema ?? {}) as { response?: object };
+    Object.assign(route, { schema: { ...schema, response: { ...response, ...errors(400, 413, 415) } } });
+  });
 }
 
 function addState(app: App, options: AdminOptions): void {

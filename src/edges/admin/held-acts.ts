@@ -32,6 +32,8 @@ const end = Type.Object(
   { additionalProperties: false },
 );
 
+const lines = { description: 'Lines of JSON.', content: { 'application/x-ndjson': { schema: Type.String() } } };
+
 /**
  * Routes of acts that the caller works on itself, in a process of its own: the operation runs for as long as the caller
  * holds the answer open, and ends as the caller reports. Where the answer is closed before, it was interrupted.
@@ -47,7 +49,7 @@ export function addHeldActs(app: App, { operations, operatorOf }: HeldOptions): 
     description:
       'The answer has a line of JSON with the operation, and stays open while the caller works; a line `{"cancelled":true}` follows where an operator cancels it. The caller reports the end, and closes the answer after that.',
     body: request,
-    response: { 202: { description: 'Lines of JSON.', type: 'string' }, ...errors(400, 429) },
+    response: { 202: lines, ...errors(400, 429) },
   };
   app.post('/admin/v1/operations', { schema: opening }, async (asked, reply) => {
     const settled = Promise.withResolvers<object>();

@@ -13,7 +13,10 @@ export const typesByEvent: ReadonlyMap<string, FactType> = new Map(
   factTypes.filter((type) => publicLogs.includes(streamOf(type))).map((type) => [eventType(type), type]),
 );
 
-const url = Type.String({ description: 'http or https, at a public address; without user and password.' });
+const url = Type.String({
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://',
+  description: 'http or https, at a public address; without user and password.',
+});
 const description = Type.String({ maxLength: 256, description: 'A note for people.' });
 const streamList = Type.Array(stream, { minItems: 1, maxItems: publicLogs.length, description: 'Streams to follow.' });
 const types = Type.Array(words([...typesByEvent.keys()]), {

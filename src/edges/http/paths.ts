@@ -17,7 +17,7 @@ export function answerUnknownPaths(app: FastifyInstance, guide: string): void {
     for (const one of [method].flat()) path.methods.add(one);
     known.set(url, path);
   });
-  app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
+  const refuse = (request: FastifyRequest, reply: FastifyReply): never => {
     const path = request.url.split('?', 1)[0] ?? '';
     const allowed = [...known.values()]
       .filter(({ pattern }) => pattern.test(path))
@@ -26,6 +26,11 @@ export function answerUnknownPaths(app: FastifyInstance, guide: string): void {
     const allow = [...new Set(allowed)].toSorted().join(', ');
     reply.header('allow', allow);
     throw new AppError('METHOD_NOT_ALLOWED', `This path does not take the method; it takes ${allow}.`);
+  };
+  app.setNotFoundHandler(refuse);
+  // Fastify wants a body of this method before it looks whether any route takes it.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 && request.method === 'QUERY') refuse(request, reply);
   });
 }
 

@@ -114,9 +114,19 @@ export const readRequestHeaders = query({
   'If-None-Match': optional(Type.String({ description: 'Tags of answers that the caller has.' })),
 });
 
-/** Parameters of a query string; a parameter is absent from `required` whether or not it has a default. */
+/**
+ * Parameters of a query string, or headers; one is absent from `required` whether or not it has a default, and a text
+ * has at least one character.
+ */
 export function query<P extends Readonly<Record<string, TSchema>>>(properties: P) {
-  return Type.Unsafe<{ [K in keyof P]: Static<P[K]> }>({ type: 'object', properties });
+  const documented = Object.entries<TSchema>(properties).map(([name, one]) => [name, notEmpty(one)]);
+  return Type.Unsafe<{ [K in keyof P]: Static<P[K]> }>({ type: 'object', properties: Object.fromEntries(documented) });
+}
+
+/** The schema of a parameter, without the empty text where it takes texts of any kind. */
+function notEmpty(schema: TSchema): TSchema {
+  const isText = 'type' in schema && schema.type === 'string' && !('enum' in schema) && !('format' in schema);
+  return isText ? { minLength: 1, ...schema } : schema;
 }
 
 /** For a route whose schema documents its parameters, while its handler reads and checks them. */

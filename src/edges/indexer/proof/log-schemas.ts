@@ -42,7 +42,8 @@ export const immutable = 'public, max-age=31536000, immutable';
 
 /** An answer that is no JSON: bytes or text of a media type. */
 export function rawAnswer(description: string, mediaType: string, cacheControl: string) {
-  const schema = Type.String(mediaType === 'application/octet-stream' ? { format: 'binary' } : {});
+  const text = Type.String(mediaType === 'application/octet-stream' ? { format: 'binary' } : {});
+  const schema = mediaType.endsWith('json') ? Type.Object({}, { additionalProperties: true }) : text;
   return {
     description,
     headers: caching(`Always \`${cacheControl}\`.`),

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
 import { recordedFrom } from '../../../engine/log/envelope.ts';
 import { catalogue, entityOf } from '../../../events/catalogue.ts';
@@ -28,7 +27,7 @@ export function previousEventRoute(
       302: {
         description: 'Where the event before is.',
         headers: { Location: { type: 'string', description: 'Path of its bytes.' } },
-        content: { 'text/plain': { schema: Type.String() } },
+        type: 'null',
       },
       ...errors(404, 410),
     },
@@ -51,7 +50,7 @@ async function previousOf(
   const entity = entityOf(fact);
   const before = (await past.lastAsOf(catalogue[fact.type].kind, [entity], sequence - 1)).get(entity);
   if (!before && previous === undefined)
-    throw new AppError('NOT_FOUND', 'The log has no event of this entity before this one.');
+    throw new AppError('NOT_FOUND', 'This is the first event of its entity: the log has none before it.');
   if (!before || (previous !== undefined && before.id !== previous))
     throw new AppError('GONE', 'The event of this entity before this one is not kept any more.');
   return before.sequence;

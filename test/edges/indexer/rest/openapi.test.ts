@@ -33,6 +33,7 @@ const keywords = [
   'enum',
   'minimum',
   'maximum',
+  'minLength',
   'default',
   'description',
   'nullable',
