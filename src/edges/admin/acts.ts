@@ -74,13 +74,17 @@ export function operationView({ startedAt, endedAt, progress, ...one }: Operatio
   return { ...one, started_at: startedAt, ended_at: endedAt, progress: shown };
 }
 
-const headers = query({
+const keyHeader = {
   'Idempotency-Key': optional(
     Type.String({
       maxLength: mostKeyCharacters,
       description: 'A second request of the same key starts nothing and answers the same operation.',
     }),
   ),
+};
+const keyHeaders = query(keyHeader);
+const projectionHeaders = query({
+  ...keyHeader,
   'If-Match': optional(
     Type.String({ description: 'The live generation, as `"3"`: refused with 409 where another one is live.' }),
   ),
@@ -94,7 +98,7 @@ export function addActs(app: App, { acts, operations, generations, operatorOf }:
     return operationView(started);
   };
   for (const [act, what] of projectionActs) {
-    const schema = actSchema(`${act}_projection`, what);
+    const schema = { ...actSchema(`${act}_projection`, what), headers: projectionHeaders };
     app.post(`/admin/v1/projections/:name/${act}`, { schema }, async (request, reply) => {
       const { params, headers: sent } = request;
       const name = known(projectionNames, params.name);
@@ -138,7 +142,7 @@ function actSchema(operationId: string, summary: string) {
     tags,
     operationId,
     summary,
-    headers,
+    headers: keyHeaders,
     params: Type.Object({ name: Type.String({ description: 'Its name.' }) }),
     response: { 202: plainAnswer('It runs; `Location` shows how far.', operation.ref), ...errors(400, 404, 409, 429) },
   };
