@@ -2,7 +2,15 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { createLogger } from '../../../src/kit/logger.ts';
 import { tracingOptions, tracingSettings } from '../../../src/kit/tracing/settings.ts';
-import { annotate, currentTraceparent, isTracing, openSpan, recordedTraceparent, span, startTracing } from '../../../src/kit/tracing/tracing.ts';
+import {
+  annotate,
+  currentTraceparent,
+  isTracing,
+  openSpan,
+  recordedTraceparent,
+  span,
+  startTracing,
+} from '../../../src/kit/tracing/tracing.ts';
 import { type Receiver, startReceiver } from './otlp-receiver.ts';
 
 const trace = 'ab'.repeat(16);
