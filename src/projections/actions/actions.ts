@@ -17,7 +17,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
  */
 export const actions = defineProjection({
   name: 'actions',
-  version: 11,
+  version: 12,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],

@@ -21,8 +21,8 @@ export const paymentCounters: Counters<ActionRow> = {
   counts: paymentCounts,
 };
 
-/** Heights in one cell: 73 days of them. */
-const heightsPerCell = 1_048_576;
+/** Heights in one cell: nine days of them. The two cells at the ends of a range are read payment by payment. */
+const heightsPerCell = 131_072;
 
 /** A transaction counts with the first of its actions. */
 function paymentCounts({ payments }: ActionRow): Count[] {
