@@ -3,6 +3,8 @@ import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
+import { changedRows } from '../changed-rows.ts';
+import { regroup } from './extent-groups.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as an operator's. */
 export type ExtentStep = 'registered' | 'finalized';
@@ -54,39 +56,84 @@ export function blockOf(id: string, span = 1): number | string {
   return String((BigInt(id) / BigInt(idsPerBlock * span)) * BigInt(span));
 }
 
-type Extents = Map<ExtentStep, readonly Extent[]>;
-const cache = new WeakMap<object, Readonly<{ position: string; extents: Extents }>>();
+/** So many facts later all blocks are read anew, which costs less than to find those that changed. */
+const farBehind = 20_000;
 
-/** The extents of one database, cached for as long as the actions' generation and position stay the same. */
-function cachedExtents({ reader, schemas, followed }: Reading): Extents {
-  const position = JSON.stringify([schemas.actions, followed.actions]);
-  const before = cache.get(reader);
-  if (before?.position === position) return before.extents;
-  const extents: Extents = new Map();
-  cache.set(reader, { position, extents });
+type CachedExtents = Readonly<{ generation: string; sequence: number; extents: readonly Extent[] }>;
+const cache = new WeakMap<object, Map<ExtentStep, CachedExtents>>();
+
+/**
+ * Between which heights every block of ids lies, by block.
+ *
+ * Cached for each database: at a later position only the blocks of the actions that changed since are read.
+ */
+export async function extentsOf(reading: Reading, step: ExtentStep): Promise<readonly Extent[]> {
+  const { reader, schemas, followed } = reading;
+  const { incarnation, sequence } = followed.actions;
+  const generation = JSON.stringify([schemas.actions, incarnation]);
+  const cached = cache.get(reader) ?? new Map<ExtentStep, CachedExtents>();
+  cache.set(reader, cached);
+  const known = cached.get(step);
+  const isNear = known !== undefined && known.sequence <= sequence && known.sequence + farBehind >= sequence;
+  const before = isNear && known.generation === generation ? known : undefined;
+  if (before?.sequence === sequence) return before.extents;
+  const extents = before
+    ? replaceBlocks(before.extents, await changedCells(reading, step, before.sequence))
+    : (await allCells(reading, step)).map(extentOf);
+  // Only what was surely read at this position may be cached.
+  await reading.confirmed();
+  const latest = cached.get(step);
+  if (latest?.generation !== generation || latest.sequence < sequence)
+    cached.set(step, { generation, sequence, extents });
   return extents;
 }
 
-/** Between which heights every block of ids lies, by block; read once per position. */
-export async function extentsOf(reading: Reading, step: ExtentStep): Promise<readonly Extent[]> {
-  const cached = cachedExtents(reading);
-  const before = cached.get(step);
-  if (before) return before;
-  const { actions } = reading.schemas;
-  const blocks = await run<BlockCells>(reading, {
-    shape: `heights ${actions}`,
+const cellsOfBlock = sql`min(cell) filter (where cell <> ${sql.lit(unknownCell)}) as low, max(cell) as high,
+  min(cell) = ${sql.lit(unknownCell)} as "hasUnknown"`;
+
+const allCells = async (reading: Reading, step: ExtentStep): Promise<readonly BlockCells[]> =>
+  await run<BlockCells>(reading, {
+    shape: `heights ${reading.schemas.actions}`,
     text: () => sql`
-      select block, min(cell) filter (where cell <> ${sql.lit(unknownCell)}) as low, max(cell) as high,
-        min(cell) = ${sql.lit(unknownCell)} as "hasUnknown"
-      from ${sql.id(actions, heightCounters.table.name)} where step = ${slot('step')}::text collate "C"
-      group by block order by block`,
+      select block, ${cellsOfBlock} from ${sql.id(reading.schemas.actions, heightCounters.table.name)}
+      where step = ${slot('step')}::text collate "C" group by block order by block`,
     given: { step },
   });
-  // Only what was surely read at this position may be cached.
-  await reading.confirmed();
-  const extents = blocks.map(extentOf);
-  cached.set(step, extents);
-  return extents;
+
+/** The blocks of the actions that changed after a position; those that have no cell any more have null for `high`. */
+const changedCells = async (reading: Reading, step: ExtentStep, after: number): Promise<readonly ChangedCells[]> =>
+  await run<ChangedCells>(reading, {
+    shape: `changed heights ${reading.schemas.actions}`,
+    text: () => sql`
+      select block, ${cellsOfBlock}
+      from (
+        select distinct div(id, ${sql.lit(idsPerBlock)}) as block
+        from ${changedRows(reading, ['id'], farBehind)} latest
+      ) changed
+      left join lateral (
+        select cell from ${sql.id(reading.schemas.actions, heightCounters.table.name)} counter
+        where counter.step = ${slot('step')}::text collate "C" and counter.block = changed.block
+        offset 0
+      ) cells on true
+      group by block order by block`,
+    given: { step, after },
+  });
+
+type ChangedCells = Omit<BlockCells, 'high'> & Readonly<{ high: number | null }>;
+
+/** Extents with some blocks as they are now, in the order of the blocks. */
+function replaceBlocks(extents: readonly Extent[], changed: readonly ChangedCells[]): readonly Extent[] {
+  const now = new Map(
+    changed.map((cells) => {
+      const { block, high } = cells;
+      return [BigInt(block), high === null ? undefined : extentOf({ ...cells, high })];
+    }),
+  );
+  const others = extents.filter(({ block }) => !now.has(block));
+  const replaced = [...others, ...[...now.values()].filter((one) => one !== undefined)];
+  replaced.sort((a, b) => (a.block < b.block ? -1 : 1));
+  regroup(extents, replaced, [...now.keys()]);
+  return replaced;
 }
 
 /** The least and the greatest cell of heights of a block; `low` is null where all heights are unknown. */

@@ -1,3 +1,4 @@
+import { groupsOf } from './extent-groups.ts';
 import { type Extent, idsPerBlock } from './height-extents.ts';
 
 /** Heights from one on up to another, both included. */
@@ -27,8 +28,6 @@ export type Blocks = Readonly<{ first: bigint; last: bigint }>;
 export type IdRanges = Readonly<{ ids: Ids; whole: readonly Blocks[]; inner: readonly Ids[]; parts: readonly Ids[] }>;
 
 type Fit = 'none' | 'part' | 'all';
-/** Between which heights the actions of a group of blocks lie, and of each of its blocks. */
-type Group = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;
 
 /** Where counters are of single blocks, blocks are skipped in groups of this many all the same. */
 const skipped = 16n;
@@ -87,27 +86,6 @@ function add(runs: Runs, first: bigint, last: bigint): void {
   if (run && run.last + 1n === first) run.last = last;
   else runs.push({ first, last });
 }
-
-const grouped = new WeakMap<readonly Extent[], Map<bigint, ReadonlyMap<bigint, Group>>>();
-
-/** Extents, which come in the order of their blocks, by group; computed once for as long as the extents are cached. */
-function groupsOf(extents: readonly Extent[], size: bigint): ReadonlyMap<bigint, Group> {
-  const cached = grouped.get(extents) ?? new Map<bigint, ReadonlyMap<bigint, Group>>();
-  grouped.set(extents, cached);
-  const before = cached.get(size);
-  if (before) return before;
-  const blocks = [...Map.groupBy(extents, ({ block }) => block / size)];
-  const groups = new Map(blocks.map(([group, all]) => [group, groupOf(all)]));
-  cached.set(size, groups);
-  return groups;
-}
-
-const groupOf = (blocks: readonly Extent[]): Group => ({
-  low: Math.min(...blocks.map(({ low }) => low)),
-  high: Math.max(...blocks.map(({ high }) => high)),
-  hasUnknown: blocks.some(({ hasUnknown }) => hasUnknown),
-  blocks,
-});
 
 /** How ids fit all bounds; where one has no extent of them there is nothing that could match. */
 function fitOfAll(result: readonly (Omit<Extent, 'block'> | undefined)[], bounds: readonly Bound[]): Fit {

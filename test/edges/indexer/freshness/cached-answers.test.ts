@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { actionFacts, transactionAt } from '../../../support/histories/facts.ts';
 import { seeded } from '../../../support/histories/random-history.ts';
 import { historyOf, pathsOf } from './mixed-history.ts';
 import { startMovingWorld } from './moving-world.ts';
@@ -36,3 +37,31 @@ it.each([1, 2])(
     }
   },
 );
+
+it('ranges of heights among many blocks of ids are what they are when computed anew, after each fact', async () => {
+  const { rest, append, token, fresh, close } = await startMovingWorld();
+  onTestFinished(close);
+  const random = seeded(3);
+  const [blocks, apart] = [36, 1000];
+  const stepsOf = Array.from({ length: blocks }, (_, at) => {
+    const height = (random.chance(0.8) ? at : random.below(blocks)) * apart;
+    const { registered, finalized } = actionFacts(String(at * 900 + 1));
+    const stated = random.chance(0.9) ? { height, transaction: transactionAt(height) } : { height: undefined };
+    return [registered(stated), finalized({ transaction: transactionAt(height + random.below(9) * apart) })];
+  });
+  const ranges = Array.from({ length: 8 }, () => {
+    const [a, b] = [random.below(blocks) * apart, random.below(blocks) * apart];
+    return `/v1/actions?limit=5&fromHeight=${Math.min(a, b)}&toHeight=${Math.max(a, b)}`;
+  });
+  append(...stepsOf.splice(0, blocks / 2).flatMap(([registered]) => (registered ? [registered] : [])));
+  while (stepsOf.some((steps) => steps.length > 0)) {
+    const fact = random.pick(stepsOf.filter((steps) => steps.length > 0) as [(typeof stepsOf)[0]]).shift();
+    if (fact) append(fact);
+    const headers = { prefer: 'wait=10', 'annals-position': token('ACTIONS') };
+    const cached = await Promise.all(ranges.map(async (path) => (await rest.get(path, { headers })).text));
+    if (random.chance(0.7)) continue;
+    const anew = await fresh();
+    expect(cached).toEqual(await Promise.all(ranges.map(async (path) => (await anew.get(path, { headers })).text)));
+    await anew.close();
+  }
+});
