@@ -1,4 +1,5 @@
-import type { Extent } from './height-extents.ts';
+/** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
+export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
 /** Between which heights the actions of a group of blocks lie, and of each of its blocks. */
 export type ExtentGroup = Omit<Extent, 'block'> & Readonly<{ blocks: readonly Extent[] }>;

@@ -4,13 +4,10 @@ import type { Reading } from '../../reading.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 import { changedRows } from '../changed-rows.ts';
-import { regroup } from './extent-groups.ts';
+import { type Extent, regroup } from './extent-groups.ts';
 
 /** A height of an action: of its register transaction, or the one at which its accounts count as an operator's. */
 export type ExtentStep = 'registered' | 'finalized';
-
-/** Between which heights the actions of a block of ids lie; `hasUnknown`: some are of no known height. */
-export type Extent = Readonly<{ block: bigint; low: number; high: number; hasUnknown: boolean }>;
 
 /** Ids that follow one another are counted together, in blocks of this many. */
 export const idsPerBlock = 1024;

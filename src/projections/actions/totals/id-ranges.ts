@@ -1,5 +1,5 @@
-import { groupsOf } from './extent-groups.ts';
-import { type Extent, idsPerBlock } from './height-extents.ts';
+import { type Extent, groupsOf } from './extent-groups.ts';
+import { idsPerBlock } from './height-extents.ts';
 
 /** Heights from one on up to another, both included. */
 export type Heights = Readonly<{ from: number; to: number }>;

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { type Heights, idRangesWithin, type Ids } from '../../../../src/projections/actions/totals/id-ranges.ts';
 import {
   blockOf,
-  type Extent,
   extentOf,
   heightCounters,
   idsPerBlock,
 } from '../../../../src/projections/actions/totals/height-extents.ts';
+import type { Extent } from '../../../../src/projections/actions/totals/extent-groups.ts';
 import { actions } from '../../../../src/projections/actions/actions.ts';
 import { actionFacts } from '../../../support/histories/facts.ts';
 import { rowsOf } from '../../../support/histories/load-projection.ts';
