@@ -40,6 +40,7 @@ export const parts = {
   'ended-tasks': { count: 200_000, load: (): Promise<Part> => import('./parts/ended-tasks.ts') },
   'chain-freezes': { count: 4, load: (): Promise<Part> => import('./parts/chain-freezes.ts') },
   'chain-full-disk': { count: 3, load: (): Promise<Part> => import('./parts/chain-full-disk.ts') },
+  'chain-corruptions': { count: 8, load: (): Promise<Part> => import('./parts/chain-corruptions.ts') },
   'many-blocks': { count: 5000, load: (): Promise<Part> => import('./parts/many-blocks.ts') },
   'hostile-input': { count: 2000, load: (): Promise<Part> => import('./parts/hostile-input.ts') },
   corruptions: { count: 30, load: (): Promise<Part> => import('./parts/corruptions.ts') },

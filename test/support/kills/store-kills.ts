@@ -18,6 +18,8 @@ export type StoreKills = Readonly<{
   kill: (store: KilledStore, random: Random) => Promise<void>;
   /** Does harm at a moment that chance decides, and waits until transactions of both kinds are sealed after it. */
   harm: (work: () => Promise<void>, random: Random) => Promise<void>;
+  /** Waits until one more file has come back. */
+  filesMove: () => Promise<void>;
   /**
    * Ends the load; fails unless each acknowledged transaction of either kind is in exactly one block, and each
    * acknowledged upload is completed and comes back whole.
@@ -33,6 +35,8 @@ export const wholeNetwork = (): Record<string, string> => {
 };
 
 const withinMs = 90_000;
+/** A file that moves while a stream is brought back waits for that. */
+const fileWithinMs = 240_000;
 const mostMsBefore = 1_500;
 
 /** Starts the load on a program. */
@@ -66,6 +70,11 @@ export function openStoreKills(program: Program): StoreKills {
       await pause(random.below(mostMsBefore));
       await Promise.race([work(), ...failures]);
       await progress();
+    },
+    filesMove: async () => {
+      const before = files.fetched.size;
+      const isMoved = () => files.fetched.size > before;
+      await Promise.race([until('a file comes back', isMoved, fileWithinMs), ...failures]);
     },
     judge: async () => {
       await progress();

@@ -172,8 +172,8 @@ async function tablesOf({ instance }: Program): Promise<string[]> {
   }
 }
 
-/** Of a program that stands still nobody has heard yet that its server ended: that is gone as well. */
-function isGone(pid: number): boolean {
+/** Whether a process has ended. Of a program that stands still nobody has heard yet that its server ended: that is gone as well. */
+export function isGone(pid: number): boolean {
   try {
     return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
