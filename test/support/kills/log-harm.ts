@@ -16,11 +16,11 @@ export type LogHarm = Readonly<{ stream: StreamName; kind: Harm }>;
 const withinMs = 60_000;
 
 /**
- * Ends nats-server under a running program, damages a file of a stream, and lets the server be started again; gives what
- * was done.
+ * Ends nats-server under a running program, damages a file of a stream, and lets the server be started again; gives
+ * what was done.
  *
- * The program stands still meanwhile, and does so at a moment at which the archive holds all of the stream: what lies in
- * one place alone nothing could bring back.
+ * The program stands still meanwhile, and does so at a moment at which the archive holds all of the stream: what lies
+ * in one place alone nothing could bring back.
  */
 export async function harmLog(program: Program, { stream, kind }: LogHarm, random: Random): Promise<string> {
   const { nats } = program.servers();

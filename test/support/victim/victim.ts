@@ -172,7 +172,10 @@ async function tablesOf({ instance }: Program): Promise<string[]> {
   }
 }
 
-/** Whether a process has ended. Of a program that stands still nobody has heard yet that its server ended: that is gone as well. */
+/**
+ * Whether a process has ended. Of a program that stands still nobody has heard yet that its server ended: that is gone
+ * as well.
+ */
 export function isGone(pid: number): boolean {
   try {
     return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
