@@ -11,6 +11,7 @@ import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts
 import type { Manifest } from '../../../src/edges/node/storage/manifest.ts';
 import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
+import { until } from '../../support/polling.ts';
 import { freshFolder } from '../../support/programs/fresh-folder.ts';
 
 const undo: (() => void)[] = [];
@@ -22,11 +23,21 @@ const account = 'node 0';
 const bytes = Buffer.from('a piece');
 const manifest: Manifest = { actionId: '7', dataHash: 'h'.repeat(44), size: bytes.length, pieces: [hashPiece(bytes)] };
 
+const never = new Promise<void>(() => undefined);
+const anHourMs = 3_600_000;
+
+type Behaviour = Readonly<{
+  isUp?: (account: string) => boolean;
+  /** A node accepts nothing before this resolves. */
+  gateOf?: (account: string) => Promise<void> | undefined;
+  /** After so long a node that accepts nothing counts as one that refuses. */
+  limitMs?: number;
+}>;
+
 /** One node of a network of so many, whose others answer in this process; `isUp` says which of them do. */
 async function networkOf(
   count: number,
-  isUp: (account: string) => boolean = () => true,
-  isStalling: (account: string) => boolean = () => false,
+  { isUp = () => true, gateOf = () => undefined, limitMs = anHourMs }: Behaviour = {},
 ) {
   const { folder, remove } = freshFolder();
   undo.push(remove);
@@ -45,7 +56,7 @@ async function networkOf(
     ask: async (peer: Peer, ask: PeerRequest) => {
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
-      if (isStalling(peer.account) && ask.case !== 'missing') return await new Promise<never>(() => undefined);
+      if (ask.case !== 'missing') await gateOf(peer.account);
       if (ask.case === 'putPiece' || ask.case === 'putManifest')
         held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
       const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
@@ -62,7 +73,8 @@ async function networkOf(
   const bans = createBans();
   const diagnostics = createDiagnostics();
   const directory = { nodes: async () => peers, known: () => undefined, isAddress: () => false };
-  const common = { account, storage, bans, diagnostics, copies: 3 };
+  const limitsMs = { putManifest: limitMs, putPiece: limitMs };
+  const common = { account, storage, bans, diagnostics, copies: 3, limitsMs };
   const neighbours = createNeighbours({ ...common, host, directory, repairAfterMs: 600_000 });
   const placement = createPlacement({ ...common, chain, neighbours });
   const messages = (): number => asked.length;
@@ -81,15 +93,15 @@ describe('a file', () => {
   });
 
   it.each([100, 1_000, 10_000])('is placed beyond a group that is away: %i nodes', async (count) => {
-    const { copies, messages, held } = await networkOf(count, (name) => Number(name.slice(5)) >= 10);
+    const { copies, messages, held } = await networkOf(count, { isUp: (name) => Number(name.slice(5)) >= 10 });
     expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
     expect(messages()).toBeLessThanOrEqual(60);
     expect(held.size).toBe(2);
   });
 
-  it('waits once for a node that shows signs of life and accepts nothing', async () => {
-    const stalling = (name: string): boolean => name === 'node 1';
-    const { copies, held, asked } = await networkOf(10, () => true, stalling);
+  it('waits once until its limit for a node that shows signs of life and accepts nothing', async () => {
+    const gateOf = (name: string) => (name === 'node 1' ? never : undefined);
+    const { copies, held, asked } = await networkOf(10, { gateOf, limitMs: 50 });
     expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
     expect([...held.keys()].toSorted()).toEqual(['node 2', 'node 3']);
     const before = asked.length;
@@ -97,8 +109,43 @@ describe('a file', () => {
     expect(asked.slice(before).map(({ account: to }) => to)).not.toContain('node 1');
   });
 
+  it(
+    'goes to the next node beside one that is slow, which comes last from then on',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const gateOf = (name: string) => (name === 'node 1' ? never : undefined);
+      const { copies, held, asked } = await networkOf(10, { gateOf });
+      expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+      expect([...held.keys()].toSorted()).toEqual(['node 2', 'node 3']);
+      const before = asked.length;
+      expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+      const sent = asked.slice(before).filter(({ ask }) => ask.case !== 'missing');
+      expect(new Set(sent.map(({ account: to }) => to))).toEqual(new Set(['node 2', 'node 3']));
+    },
+  );
+
+  it(
+    'is sent to two nodes beside slow ones at most, and the first that have it suffice',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const gates = new Map(
+        ['node 1', 'node 2', 'node 3', 'node 4'].map((name) => [name, Promise.withResolvers<void>()]),
+      );
+      const { copies, asked } = await networkOf(10, { gateOf: (name) => gates.get(name)?.promise });
+      const isSent = (): boolean => asked.some(({ account: to, ask }) => to === 'node 4' && ask.case === 'putManifest');
+      const spread = copies.spread(manifest);
+      await until('the fourth has it beside the first ones', isSent);
+      gates.get('node 1')?.resolve();
+      gates.get('node 3')?.resolve();
+      expect(await spread).toMatchObject({ copies: 3 });
+      const sentTo = asked.flatMap(({ account: to, ask }) => (ask.case === 'putPiece' ? [to] : []));
+      expect(sentTo.toSorted()).toEqual(['node 1', 'node 3']);
+      expect(asked.map(({ account: to, ask }) => `${to} ${String(ask.case)}`)).not.toContain('node 5 putManifest');
+    },
+  );
+
   it('that nobody else holds is counted once it was repaired', async () => {
-    const { copies } = await networkOf(10, () => false);
+    const { copies } = await networkOf(10, { isUp: () => false });
     await copies.repair();
     expect(copies.singles()).toBe(1);
     const others = await networkOf(10);

@@ -1,7 +1,9 @@
 import { decodeManifest, type Manifest } from '../storage/manifest.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
-import { createGiving, createSlowPeers, type Giving, hastyMs } from './giving.ts';
+import { giveFile } from './give-file.ts';
+import { createGiving, createRecentPeers, type Haste } from './giving.ts';
+import { createPeerPace } from './peer-pace.ts';
 import { createPieceReaders, type PieceReader, type ReaderOptions } from './piece-reader.ts';
 import { createRepair, type PieceRepairOptions } from './repair.ts';
 
@@ -24,7 +26,10 @@ export type Copies = Readonly<{
 /** What copies are made with, and how many there should be. */
 export type CopiesOptions = ReaderOptions &
   Pick<PieceRepairOptions, 'isTrue'> &
-  Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number }>;
+  Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number; limitsMs?: Haste['limitsMs'] }>;
+
+/** A client waits for a file: a peer that does not accept a message of it in so long gives way to another. */
+const hastyMs: Haste['limitsMs'] = { putManifest: 2_000, putPiece: 5_000 };
 
 /** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
 export const fewestCopies = 2;
@@ -33,7 +38,9 @@ export const fewestCopies = 2;
 export function createCopies(options: CopiesOptions): Copies {
   const { neighbours, placement, storage, diagnostics, copies } = options;
   const reader = createPieceReaders(options);
-  const slow = createSlowPeers();
+  const haste: Haste = { pace: createPeerPace(), slow: createRecentPeers(), limitsMs: options.limitsMs ?? hastyMs };
+  const { slow } = haste;
+  const overtaken = createRecentPeers();
   const manifests: Copies['manifests'] = async function* (actionId) {
     const own = await storage.manifest(actionId).catch(() => undefined);
     if (own) yield own;
@@ -53,9 +60,11 @@ export function createCopies(options: CopiesOptions): Copies {
       const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
       const spread = { copies: 1, listed };
       const give = async (peers: readonly Peer[], enough: number, isHasty: boolean): Promise<readonly Peer[]> => {
-        const reachable = await neighbours.reachable(peers, enough, isHasty ? hastyMs : undefined);
-        const giving = createGiving(neighbours, storage, isHasty ? slow : undefined);
-        spread.copies += await giveTo(reachable, { manifest, giving, wanted: enough });
+        const reachable = await neighbours.reachable(peers, enough, isHasty ? haste.limitsMs.putPiece : undefined);
+        const giving = createGiving(neighbours, storage, isHasty ? haste : undefined);
+        // Those that were overtaken lately are no worse, but the others are faster.
+        const order = reachable.toSorted((one, other) => Number(overtaken.has(one)) - Number(overtaken.has(other)));
+        spread.copies += await giveFile(order, { manifest, giving, wanted: enough, onOvertaken: overtaken.add });
         giving.end(diagnostics);
         return reachable;
       };
@@ -81,19 +90,4 @@ export function createCopies(options: CopiesOptions): Copies {
     repair: repair.pass,
     singles: repair.singles,
   };
-}
-
-type Spreading = Readonly<{ manifest: Manifest; giving: Giving; wanted: number }>;
-
-/** Sends a file to so many nodes in their order; one that fails is followed by the next. */
-async function giveTo(peers: readonly Peer[], { manifest, giving, wanted }: Spreading): Promise<number> {
-  let input = 0;
-  for (let next = 0; input < wanted && next < peers.length;) {
-    const some = peers.slice(next, next + wanted - input);
-    next += some.length;
-    const isAccepted = await Promise.all(some.map((peer) => giving.manifest(peer, manifest)));
-    const takers = some.filter((_, index) => isAccepted[index]);
-    input += (await giving.pieces(takers, manifest.pieces)).length;
-  }
-  return input;
 }

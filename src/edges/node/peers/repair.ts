@@ -135,7 +135,7 @@ async function giveFile(
   { file, here, giving }: Readonly<{ file: StoredFile; here: readonly PieceHash[]; giving: Giving }>,
 ): Promise<boolean> {
   if (file.pieces.length > 0 && here.length === 0) return false;
-  return (await giving.manifest(peer, file)) && (await giving.pieces([peer], here)).length > 0;
+  return (await giving.manifest(peer, file)) && (await giving.pieces(peer, here));
 }
 
 /** Files in pages of as many pieces as one question may name. */
