@@ -4,6 +4,9 @@ import { defineTable, json, nullable } from '../columns.ts';
 /** A transaction as spec 2 shows it; the hash is null where no node shows it any more. */
 export type StepTransaction = Readonly<{ tx_hash: string | null; height: number }>;
 
+/** The height of a step that was taken at no known height. */
+export const unknownHeight = -1;
+
 /** The payment to one account in one transaction; `again`: the transaction is counted with another action. */
 export type PaymentOf = Readonly<{
   account: string;
@@ -42,16 +45,23 @@ export const actionTable = defineTable({
     register_tx: nullable(json<StepTransaction>()),
     finalize_tx: nullable(json<StepTransaction>()),
     approve_tx: nullable(json<StepTransaction>()),
+    /** Least known height of a transaction of the step; -1: it was taken at no known height, null: it was not taken. */
+    finalized_height: nullable('int8'),
+    approved_height: nullable('int8'),
+    /** Height at which the expiry was first seen. */
+    expired_height: nullable('int8'),
     /** Accounts that finalized. */
     accounts: json<readonly string[]>(),
+    /** For each of them the least height at which it did, null: with the step; null as a whole: all at its height. */
+    accounts_since: nullable(json<readonly (number | null)[]>()),
     payments: json<readonly PaymentOf[]>(),
   },
   generated: { kind: kindColumn },
   key: ['id'],
-  covered: ['height'],
+  covered: ['height', 'finalized_height', 'approved_height', 'expired_height', 'type'],
   indexes: [
     { columns: 'kind, id', covered: 'height' },
-    { columns: 'creator, id', covered: 'height' },
+    { columns: 'creator, id', covered: 'height, finalized_height, approved_height, type' },
     { columns: 'creator, kind, id', covered: 'height' },
     'created_at, kind, chain_state',
     { columns: 'position', covered: 'kind, height' },
@@ -77,6 +87,8 @@ export const actionAccounts = defineTable({
     height: nullable('int8'),
     /** Of the finalize transaction, else of the register transaction: when the account counts as a node's. */
     at_height: nullable('int8'),
+    /** Least height at which the account finalized; null while unknown. */
+    since_height: nullable('int8'),
   },
   generated: {
     kind: kindColumn,

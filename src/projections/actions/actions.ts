@@ -2,6 +2,7 @@ import type { Fact, FactTypeOf } from '../../events/catalogue.ts';
 import { defineProjection } from '../projection.ts';
 import type { ActionRow } from '../tables.ts';
 import { actionAccounts, actionTable, type PaymentOf, payments, type StepTransaction } from './action-tables.ts';
+import { accountsWith, finalizedSince, reachedAt } from './height/step-heights.ts';
 import { blockCounters } from './totals/block-counters.ts';
 import { heightCounters } from './totals/height-extents.ts';
 import { paymentCounters } from './totals/payment-counters.ts';
@@ -17,7 +18,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
  */
 export const actions = defineProjection({
   name: 'actions',
-  version: 12,
+  version: 13,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
@@ -25,16 +26,14 @@ export const actions = defineProjection({
     ActionRegistered: (data) => [{ key: data.action, next: (row) => registered(row, data) }],
     ActionFinalized: (data) => [{ key: data.action, next: (row) => finalized(row, data) }],
     ActionApproved: (data) => [{ key: data.action, next: (row) => approved(row, data) }],
-    ActionExpired: ({ action, known }) => [
-      { key: action, next: (row) => observed(existing(row, action, 'expire'), known) },
-    ],
+    ActionExpired: (data) => [{ key: data.action, next: (row) => expired(row, data) }],
     ActionStateObserved: ({ action, known }) => [
       { key: action, next: (row) => observed(existing(row, action, 'change the state of'), known) },
     ],
     ActionTransactionFound: (data) => [{ key: data.action, next: (row) => match(row, data) }],
   },
   derived: (row) => [
-    ...row.accounts.map((account) => finalizedBy(account, row)),
+    ...row.accounts.map((account, place) => finalizedBy(account, { row, since_height: finalizedSince(row, place) })),
     ...row.payments.map((paid) => ({ table: 'payments' as const, values: { id: row.id, ...paid } })),
   ],
   counters: [blockCounters, windowCounters, heightCounters, paymentCounters],
@@ -61,6 +60,10 @@ function registered(row: ActionRow | undefined, data: Data<'ActionRegistered'>):
     register_tx: transaction ? shown(transaction) : withoutHash(height),
     finalize_tx: null,
     approve_tx: null,
+    finalized_height: null,
+    approved_height: null,
+    expired_height: null,
+    accounts_since: null,
     accounts: [],
     payments: [],
   };
@@ -78,7 +81,7 @@ function finalized(row: ActionRow | undefined, data: Data<'ActionFinalized'>): A
     ...finalizing,
     status: 'finalized',
     metadata: data.metadata || before.metadata,
-    accounts: union(before.accounts, data.accounts),
+    ...accountsWith(before, data.accounts, transaction),
     payments: withPayments(before, data.payments, transaction),
   };
 }
@@ -87,7 +90,13 @@ function approved(row: ActionRow | undefined, { action, transaction, known }: Da
   const before = existing(row, action, 'approve');
   if (before.status !== 'finalized')
     throw new Error(`Cannot approve action ${action}: it is ${before.status}, not finalized`);
-  return { ...before, ...carried(before, known), status: 'approved', ...approvedBy(transaction) };
+  return {
+    ...before,
+    ...carried(before, known),
+    status: 'approved',
+    ...approvedBy(transaction),
+    approved_height: reachedAt(before.approved_height, transaction),
+  };
 }
 
 /**
@@ -101,7 +110,8 @@ function match(row: ActionRow | undefined, data: Data<'ActionTransactionFound'>)
     ...before,
     ...carried(before, known),
     ...(isShown(before, step) ? {} : filledBy(step, transaction, before)),
-    accounts: union(before.accounts, data.accounts),
+    ...(step === 'approve' && { approved_height: reachedAt(before.approved_height, transaction) }),
+    ...(step === 'finalize' && accountsWith(before, data.accounts, transaction)),
     payments: withPayments(before, data.payments, transaction),
   };
 }
@@ -119,6 +129,12 @@ function isShown(row: ActionRow, step: string): boolean {
   if (step === 'finalize') return row.finalize_tx !== null;
   if (step === 'approve') return row.approve_tx !== null;
   throw new Error(`Cannot add a transaction of step ${JSON.stringify(step)} to action ${row.id}: no such step`);
+}
+
+function expired(row: ActionRow | undefined, { action, seenAtHeight, known }: Data<'ActionExpired'>): ActionRow {
+  const before = existing(row, action, 'expire');
+  const expired_height = Math.min(before.expired_height ?? seenAtHeight, seenAtHeight);
+  return { ...observed(before, known), expired_height };
 }
 
 function observed(row: ActionRow, known: Data<'ActionExpired'>['known']): ActionRow {
@@ -148,16 +164,16 @@ const shown = ({ hash, height }: Transaction): StepTransaction => ({ tx_hash: ha
 const withoutHash = (height: number | null): StepTransaction | null =>
   height === null ? null : { tx_hash: null, height };
 
-const union = (before: readonly string[], more: readonly string[]) => [...new Set([...before, ...more])];
-
 function existing(row: ActionRow | undefined, action: string, doing: string): ActionRow {
   if (!row) throw new Error(`Cannot ${doing} action ${action}: no registration before it, which no decider writes`);
   return row;
 }
 
-function finalizedBy(account: string, { id, type, status, creator, height, finalize_tx }: ActionRow) {
+function finalizedBy(account: string, { row, since_height }: { row: ActionRow; since_height: number | null }) {
+  const { id, type, status, creator, height, finalize_tx } = row;
   const at_height = finalize_tx?.height ?? height;
-  return { table: 'action_accounts' as const, values: { account, id, type, status, creator, height, at_height } };
+  const values = { account, id, type, status, creator, height, at_height, since_height };
+  return { table: 'action_accounts' as const, values };
 }
 
 type Paid = Fact<'ActionFinalized'>['data']['payments'];

@@ -3,6 +3,9 @@ import type { ActionRow } from '../tables.ts';
 import { type ActionFilter, type ActionPage, listActions, operatorsOf } from './action-list.ts';
 import { actionById, actionStats, type ActionStats, type StatsFilter } from './action-stats.ts';
 import { actionStatsByNode } from './node-actions.ts';
+import type { AtHeight } from './height/height-rows.ts';
+import { type IdsAtHeight, listAtHeight } from './height/height-list.ts';
+import { type NodeStatsAtHeight, nodeStatsAtHeight, type StatsAtHeight, statsAtHeight } from './height/height-stats.ts';
 import type { NodeActions } from './node-counts.ts';
 
 type PageOfActions = ActionFilter & Readonly<{ after?: string | undefined; limit: number }>;
@@ -22,6 +25,18 @@ export class OperatorsOfAction extends Query<Readonly<{ action: ActionRow }>, st
 /** How many actions each listed SuperNode finalized. */
 export class ActionsByNode extends Query<Readonly<Record<string, never>>, readonly NodeActions[]> {}
 
+/** The ids of a page of actions as they were on the chain at a height, and how many there were. */
+export class ListActionsAtHeight extends Query<PageOfActions & AtHeight, IdsAtHeight> {}
+
+/** How many actions there were on the chain at a height, by type and status. */
+export class ActionStatisticsAtHeight extends Query<StatsFilter & AtHeight, StatsAtHeight> {}
+
+/** How many actions some SuperNodes had finalized at a height. */
+export class ActionsByNodeAtHeight extends Query<
+  AtHeight & Readonly<{ operators: readonly string[] }>,
+  NodeStatsAtHeight
+> {}
+
 /** What answers each query of actions. */
 export const actionQueries = [
   answered(ListActions, listActions),
@@ -29,4 +44,7 @@ export const actionQueries = [
   answered(ActionStatistics, actionStats),
   answered(OperatorsOfAction, (reading, { action }) => operatorsOf(reading, action)),
   answered(ActionsByNode, actionStatsByNode),
+  answered(ListActionsAtHeight, listAtHeight),
+  answered(ActionStatisticsAtHeight, statsAtHeight),
+  answered(ActionsByNodeAtHeight, nodeStatsAtHeight),
 ];

@@ -39,13 +39,18 @@ export async function fleetStats(reading: Reading): Promise<FleetStats> {
   return stats;
 }
 
-/** The payments to an operator, by denomination: to an account that was its own at the payment's height. */
-export async function paymentsOf(reading: Reading, operator: string): Promise<PaidTotal[]> {
+/**
+ * The payments to an operator, by denomination: to an account that was its own at the payment's height; those up to a
+ * height where one is named.
+ */
+export async function paymentsOf(
+  reading: Reading,
+  { operator, height = Infinity }: Readonly<{ operator: string; height?: number | undefined }>,
+): Promise<PaidTotal[]> {
   const at = positionOf(reading, 'supernodes');
-  return await paidTo(
-    reading,
-    at === undefined ? await ownedBy(reading, operator) : await ownedByAt(reading, operator, at),
-  );
+  const owned = at === undefined ? await ownedBy(reading, operator) : await ownedByAt(reading, operator, at);
+  const upTo = owned.map((one) => ({ ...one, to: Math.min(one.to, height) })).filter(({ from, to }) => from <= to);
+  return await paidTo(reading, upTo);
 }
 
 /** The versions that listed nodes report, one entry per version and availability. */
@@ -71,4 +76,10 @@ export async function nodesToRank(reading: Reading): Promise<NodeToRank[]> {
     .select(['id as operator', 'state', 'registered_height as registeredHeight'])
     .where('removed', '=', false)
     .execute();
+}
+
+/** The ids of all SuperNodes that ever were listed, ordered bytewise; a removed one leaves its key behind. */
+export async function everyNode({ db, schemas }: Reading): Promise<string[]> {
+  const rows = await db.withSchema(schemas.supernodes).selectFrom('supernodes').select('id').orderBy('id').execute();
+  return rows.map(({ id }) => id);
 }

@@ -12,6 +12,7 @@ import {
   unavailableNodes,
 } from './fleet.ts';
 import {
+  everyNode,
   fleetStats,
   type FleetStats,
   nodesToRank,
@@ -39,14 +40,17 @@ export class AccountsOfUnavailable extends Query<Nothing, string[]> {}
 /** Figures of all listed SuperNodes together. */
 export class FleetStatistics extends Query<Nothing, FleetStats> {}
 
-/** The payments to an operator, by denomination. */
-export class PaymentsOfNode extends Query<Readonly<{ operator: string }>, PaidTotal[]> {}
+/** The payments to an operator, by denomination; those up to a height where one is named. */
+export class PaymentsOfNode extends Query<Readonly<{ operator: string; height?: number | undefined }>, PaidTotal[]> {}
 
 /** The versions that listed nodes report. */
 export class VersionsInUse extends Query<Nothing, VersionInUse[]> {}
 
 /** What ranks are computed from. */
 export class NodesToRank extends Query<Nothing, NodeToRank[]> {}
+
+/** The ids of all SuperNodes that ever were listed, ordered bytewise. */
+export class EveryNode extends Query<Nothing, string[]> {}
 
 /** What answers each query of the fleet. */
 export const fleetQueries = [
@@ -55,7 +59,8 @@ export const fleetQueries = [
   answered(UnavailableNodes, (reading, { currentState }) => unavailableNodes(reading, currentState)),
   answered(AccountsOfUnavailable, accountsOfUnavailable),
   answered(FleetStatistics, fleetStats),
-  answered(PaymentsOfNode, (reading, { operator }) => paymentsOf(reading, operator)),
+  answered(PaymentsOfNode, paymentsOf),
   answered(VersionsInUse, versionsInUse),
   answered(NodesToRank, nodesToRank),
+  answered(EveryNode, everyNode),
 ];

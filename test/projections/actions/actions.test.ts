@@ -127,10 +127,33 @@ describe('actions', () => {
   it('pairs each finalizing account with the height of the finalize transaction, else of the registration', () => {
     const pair = { account: 'a', id: '7', type: 'cascade', status: 'finalized', creator: 'lumera1creator', height: 5 };
     const known = fold(registered(), finalized({ accounts: ['a'], transaction: transactionAt(9) }));
-    expect(derived(known, 'action_accounts')).toEqual([{ ...pair, at_height: 9 }]);
+    expect(derived(known, 'action_accounts')).toEqual([{ ...pair, at_height: 9, since_height: 9 }]);
     expect(derived(fold(registered(), finalized({ accounts: ['a'] })), 'action_accounts')).toEqual([
-      { ...pair, at_height: 5 },
+      { ...pair, at_height: 5, since_height: null },
     ]);
+  });
+
+  it('knows the least height of each step, and of each account that finalized', () => {
+    const at = (height: number) => ({ transaction: transactionAt(height) });
+    const heightsOf = (...facts: Step[]) => {
+      const row = fold(...facts);
+      const since = derived(row, 'action_accounts')?.map((one) => (one as { since_height: unknown }).since_height);
+      return [row.finalized_height, row.approved_height, row.expired_height, row.accounts_since, since];
+    };
+    expect(heightsOf(registered())).toEqual([null, null, null, null, []]);
+    expect(heightsOf(registered(), expired(50), expired(40))).toEqual([null, null, 40, null, []]);
+    const both = [registered(), finalized({ accounts: ['a', 'b'], ...at(20) })];
+    expect(heightsOf(...both, approved(at(30)))).toEqual([20, 30, null, null, [20, 20]]);
+    expect(heightsOf(...both, approved())).toEqual([20, -1, null, null, [20, 20]]);
+    expect(heightsOf(...both, approved(), found('approve', at(31)))).toEqual([20, 31, null, null, [20, 20]]);
+    const third = found('finalize', { accounts: ['b', 'c'], ...at(25) });
+    expect(heightsOf(...both, third)).toEqual([20, null, null, [20, 20, 25], [20, 20, 25]]);
+    const early = found('finalize', { accounts: ['b'], ...at(15) });
+    expect(heightsOf(...both, third, early)).toEqual([15, null, null, [20, 15, 25], [20, 15, 25]]);
+    const unknown = [registered(), finalized({ accounts: ['a'] })];
+    expect(heightsOf(...unknown)).toEqual([-1, null, null, [null], [null]]);
+    expect(heightsOf(...unknown, third)).toEqual([25, null, null, [null, 25, 25], [25, 25, 25]]);
+    expect(heightsOf(...unknown, third, early)).toEqual([15, null, null, [null, 15, 25], [15, 15, 25]]);
   });
 
   it('counts an action among all, for its creator and for each finalizing account, by height and by expiry', () => {

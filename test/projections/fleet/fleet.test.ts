@@ -141,7 +141,7 @@ describe.each([1, 2, 3, 4])('of random history %i', (seed) => {
         const amount = String(paid.reduce((all, payment) => all + BigInt(payment.amount), 0n));
         return { denom, amount, transactions: new Set(paid.map(({ tx_hash }) => tx_hash)).size };
       });
-      expect(await paymentsOf(reading, operator), operator).toEqual(expected);
+      expect(await paymentsOf(reading, { operator }), operator).toEqual(expected);
     }
   });
 });
@@ -172,8 +172,12 @@ describe('an account of two operators', () => {
       { id: 'early', cascade: 2, sense: 0 },
       { id: 'late', cascade: 2, sense: 0 },
     ]);
-    expect(await paymentsOf(reading, 'early')).toEqual([{ denom: 'ulume', amount: '25', transactions: 2 }]);
-    expect(await paymentsOf(reading, 'late')).toEqual([{ denom: 'ulume', amount: '85', transactions: 2 }]);
+    expect(await paymentsOf(reading, { operator: 'early' })).toEqual([
+      { denom: 'ulume', amount: '25', transactions: 2 },
+    ]);
+    expect(await paymentsOf(reading, { operator: 'late' })).toEqual([
+      { denom: 'ulume', amount: '85', transactions: 2 },
+    ]);
     await close();
   });
 });

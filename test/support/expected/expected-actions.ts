@@ -25,6 +25,7 @@ export function expectedActions(lives: Lives): Record<string, Cells[]> {
         creator: row.creator,
         height: row.height,
         at_height: row.finalize_tx?.height ?? row.height,
+        since_height: sinceOf(account, lives.get(String(row.id)) ?? []),
       })),
     ),
     payments: rows.flatMap(({ id, payments }) =>
@@ -43,7 +44,7 @@ function marksOf(rows: readonly Row[], lives: Lives): Cells[] {
   }));
 }
 
-function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Omit<Row, 'id'> {
+function rowOf(life: Life): Omit<Row, 'id'> {
   const [registered] = dataOf(life, 'ActionRegistered');
   const [finalized] = dataOf(life, 'ActionFinalized');
   const [approved] = dataOf(life, 'ActionApproved');
@@ -75,9 +76,49 @@ function rowOf(life: Lives extends ReadonlyMap<string, infer L> ? L : never): Om
     register_tx: shown(register) ?? (height === null ? null : { tx_hash: null, height }),
     finalize_tx: shown(finalize),
     approve_tx: shown(approve),
+    ...heightsOfSteps(life),
     accounts: [...new Set([finalized, ...found].flatMap((one) => one?.accounts ?? []))],
     payments: paymentsOf([...(finalized ? [finalized] : []), ...found]),
     position: positionOf(life),
+  };
+}
+
+type Life = Lives extends ReadonlyMap<string, infer L> ? L : never;
+
+/** What names who finalized, each with its height where it has one; the step's own fact comes first. */
+const finalizingIn = (life: Life) =>
+  [...dataOf(life, 'ActionFinalized'), ...dataOf(life, 'ActionTransactionFound')]
+    .filter((data) => !('step' in data) || data.step === 'finalize')
+    .map(({ accounts, transaction }) => ({ accounts, height: transaction?.height }));
+
+const leastOf = (heights: readonly (number | undefined)[]) => {
+  const known = heights.filter((height) => height !== undefined);
+  return heights.length === 0 ? null : known.length === 0 ? -1 : Math.min(...known);
+};
+
+/** The least height at which an account finalized: that of the step where a fact names it without a transaction. */
+function sinceOf(account: string, life: Life): number | null {
+  const all = finalizingIn(life);
+  const own = all.filter(({ accounts }) => accounts.includes(account)).map(({ height }) => height);
+  const least = leastOf(own.includes(undefined) ? all.map(({ height }) => height) : own);
+  return least === -1 ? null : least;
+}
+
+function heightsOfSteps(life: Life) {
+  const all = finalizingIn(life);
+  const approvals = dataOf(life, 'ActionTransactionFound').filter(({ step }) => step === 'approve');
+  const finalized_height = leastOf(all.map(({ height }) => height));
+  const since = [...new Set(all.flatMap(({ accounts }) => accounts))].map((account) => {
+    const own = all.filter(({ accounts }) => accounts.includes(account)).map(({ height }) => height);
+    return own.includes(undefined) ? null : leastOf(own);
+  });
+  return {
+    finalized_height,
+    approved_height: leastOf(
+      [...dataOf(life, 'ActionApproved'), ...approvals].map(({ transaction }) => transaction?.height),
+    ),
+    expired_height: leastOf(dataOf(life, 'ActionExpired').map(({ seenAtHeight }) => seenAtHeight)),
+    accounts_since: since.every((height) => height === finalized_height) ? null : since,
   };
 }
 

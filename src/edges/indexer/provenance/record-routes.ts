@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
 import type { App } from '../../http/schema.ts';
+import { actionAt } from '../height/actions-at-height.ts';
 import { actionDetail } from '../rest/action-schemas.ts';
 import { detailOf } from '../rest/action-views.ts';
 import { operatorAddress } from '../rest/addresses.ts';
@@ -8,7 +9,6 @@ import { recordInstantOf } from '../rest/as-of.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import { superNodeMetrics } from '../rest/supernode-schemas.ts';
 import { existing, metricsOf } from '../rest/supernode-views.ts';
-import { actionAt } from './action-at-height.ts';
 import { explainedAction, explainedNode } from './explained.ts';
 import { answerDiff, type ShownRecord } from './record-diff.ts';
 import { actionQuery, explainable } from './record-schemas.ts';

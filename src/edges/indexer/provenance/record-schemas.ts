@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { component, nullable, optional, query, readAnswers, readRequestHeaders } from '../../http/schema.ts';
+import { recordAtHeight } from '../height/at-height.ts';
 import { minHeight } from '../freshness/freshness.ts';
 import { asOf } from '../rest/as-of.ts';
 
@@ -57,14 +58,7 @@ const explainableParams = {
 /** Parameters of an action: also the height of the chain that it is shown at. */
 export const actionQuery = query({
   ...explainableParams,
-  at_height: optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description:
-        'Answer what was so on the chain at this height, as far as it is known: 404 where the action was not registered then, 400 `BEYOND_HEAD` where the chain was not read that far, 409 `HEIGHT_UNKNOWN` where no transaction tells when a step was taken. Not with `explain` or `diff`.',
-    }),
-  ),
+  at_height: recordAtHeight,
 });
 
 /** Parameters and answers of one record that can be explained and compared. */

@@ -4,6 +4,7 @@ import { component, moment, nullable, optional, query, time, wordOf, words } fro
 import { operatorAddress } from './addresses.ts';
 import { explainedFields } from '../provenance/record-schemas.ts';
 import { asOf } from './as-of.ts';
+import { atHeight } from '../height/at-height.ts';
 import { minHeight } from '../freshness/freshness.ts';
 
 const step = component(
@@ -132,6 +133,7 @@ export const actionListQuery = query({
     default: false,
     description: 'Whether each action carries its transactions; 1 and 0 are taken too.',
   }),
+  at_height: atHeight,
   as_of: asOf,
   min_height: minHeight,
 });
@@ -141,12 +143,16 @@ export const actionStatsQuery = query({
   type,
   from: optional(moment('Only those created at this time or later.')),
   to: optional(moment('Only those created at this time or earlier.')),
+  at_height: atHeight,
   as_of: asOf,
   min_height: minHeight,
 });
 
 /** Parameters of one record. */
 export const recordQuery = query({ as_of: asOf, min_height: minHeight });
+
+/** Parameters of what the chain alone says, also at a height of it. */
+export const chainQuery = query({ at_height: atHeight, as_of: asOf, min_height: minHeight });
 
 /** All components of these routes. */
 export const actionComponents = [step, steps, actionListItem, actionDetail, actionList, actionStatsAnswer];

@@ -1,12 +1,20 @@
 import type { Static } from 'typebox';
-import type { ActionFilter } from '../../../projections/actions/action-list.ts';
-import type { StatsFilter } from '../../../projections/actions/action-stats.ts';
-import { ActionStatistics, ListActions } from '../../../projections/actions/queries.ts';
+import type { ActionFilter, ListedAction } from '../../../projections/actions/action-list.ts';
+import type { ActionStats, StatsFilter } from '../../../projections/actions/action-stats.ts';
+import {
+  ActionStatistics,
+  ActionStatisticsAtHeight,
+  ListActions,
+  ListActionsAtHeight,
+} from '../../../projections/actions/queries.ts';
+import { actionsAtHeight } from '../height/actions-at-height.ts';
+import { requireClear, requireRead } from '../height/at-height.ts';
 import { actionList, actionListQuery, actionStatsAnswer, actionStatsQuery } from './action-schemas.ts';
 import { parseAddress } from './addresses.ts';
 import { instantOf, instantOfWalk } from './as-of.ts';
 import { listItemOf } from './action-views.ts';
 import type { RouteDependencies } from './dependencies.ts';
+import type { ReadSnapshot } from './reads.ts';
 import { createLiveActions, takesEvents } from './live-actions.ts';
 import { versionsRoutes } from './versions.ts';
 import type { Walk } from '../../http/cursor.ts';
@@ -37,20 +45,24 @@ function addList(app: App, dependencies: RouteDependencies): void {
       'Ordered by id as a number, descending. `cursor` leads to the next page; the total is exact. With `Accept: text/event-stream` the list once, then the rows that enter, change or leave it.',
     querystring: actionListQuery,
     headers: readRequestHeaders,
-    response: readAnswers('A page of actions.', actionList.ref, 400, 410),
+    response: readAnswers('A page of actions.', actionList.ref, 400, 409, 410),
   };
   app.get('/v1/actions', { schema }, async (request, reply) => {
     const { query } = request;
     const { limit, cursor, include_transactions: withTransactions, as_of: _, min_height: _height, ...given } = query;
     const { walk, filter } = readFilter(given, settings.profile.addressPrefix);
-    if (takesEvents(request) && cursor === undefined && query.as_of === undefined)
+    const { at_height: height, as_of: asOf } = query;
+    if (takesEvents(request) && cursor === undefined && asOf === undefined && height === undefined)
       return await showLive(request, reply, { filter, limit, withTransactions });
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const { instant, check } = instantOfWalk(instantOf({ query }), position);
     const scope = { ...(query.supernode === undefined ? ofActions : withNodes), instant };
-    return await read(reply, scope, async ({ ask, ...snapshot }) => {
+    return await read(reply, scope, async (snapshot) => {
       check(snapshot);
-      const match = await ask(new ListActions({ ...filter, after: position?.after, limit }));
+      const match = await pageOf(dependencies, snapshot, {
+        filter: { ...filter, after: position?.after, limit },
+        height,
+      });
       const page = (position?.pages ?? 0) + 1;
       const last = match.rows.at(-1);
       return {
@@ -65,6 +77,22 @@ function addList(app: App, dependencies: RouteDependencies): void {
   });
 }
 
+type Page = ListActions['asked'];
+type Shown = Readonly<{ rows: readonly ListedAction[]; total: number; hasMore: boolean }>;
+
+/** A page of actions as a snapshot has them, or as they were on the chain at a height. */
+async function pageOf(
+  dependencies: RouteDependencies,
+  snapshot: ReadSnapshot,
+  { filter, height }: Readonly<{ filter: Page; height: number | undefined }>,
+): Promise<Shown> {
+  if (height === undefined) return await snapshot.ask(new ListActions(filter));
+  requireRead(snapshot, ['actions'], height);
+  const { ids, total, unclear, hasMore } = await snapshot.ask(new ListActionsAtHeight({ ...filter, height }));
+  requireClear(unclear);
+  return { rows: await actionsAtHeight(dependencies, snapshot, { ids, height }), total, hasMore };
+}
+
 function addCounts(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
@@ -73,12 +101,12 @@ function addCounts(app: App, { read }: RouteDependencies): void {
     description: '`from` and `to` compare `created_at`, both ends included; an action of unknown time is in no window.',
     querystring: actionStatsQuery,
     headers: readRequestHeaders,
-    response: readAnswers('Exact counts.', actionStatsAnswer.ref, 400, 410),
+    response: readAnswers('Exact counts.', actionStatsAnswer.ref, 400, 409, 410),
   };
   app.get('/v1/actions/stats', { schema }, async ({ query }, reply) => {
     const window = readWindow(query);
-    return await read(reply, { ...ofActions, instant: instantOf({ query }) }, async ({ ask }) => {
-      const counts = await ask(new ActionStatistics(window));
+    return await read(reply, { ...ofActions, instant: instantOf({ query }) }, async (snapshot) => {
+      const counts = await countsOf(snapshot, window, query.at_height);
       return {
         total_actions: counts.total,
         cascade_count: counts.cascade,
@@ -92,18 +120,27 @@ function addCounts(app: App, { read }: RouteDependencies): void {
   });
 }
 
+async function countsOf(snapshot: ReadSnapshot, window: StatsFilter, height: number | undefined): Promise<ActionStats> {
+  if (height === undefined) return await snapshot.ask(new ActionStatistics(window));
+  requireRead(snapshot, ['actions'], height);
+  const counts = await snapshot.ask(new ActionStatisticsAtHeight({ ...window, height }));
+  requireClear(counts.unclear);
+  return counts;
+}
+
 type Input = Omit<Static<typeof actionListQuery>, 'limit' | 'cursor' | 'include_transactions' | 'as_of' | 'min_height'>;
 
 /** The filter of a list, its addresses checked, and the walk that its cursors are bound to. */
 function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter; walk: Walk } {
-  const { fromHeight, toHeight } = input;
+  const { at_height: _, ...fields } = input;
+  const { fromHeight, toHeight } = fields;
   requireOrder('fromHeight', 'toHeight', fromHeight === undefined || toHeight === undefined || fromHeight <= toHeight);
   const creator = input.creator === undefined ? undefined : parseAddress('creator', input.creator).text;
   const node = input.supernode === undefined ? undefined : parseAddress('supernode', input.supernode);
   const supernode =
     node && (node.prefix === `${accountPrefix}valoper` ? { operator: node.text } : { account: node.text });
   return {
-    filter: { ...input, creator, supernode },
+    filter: { ...fields, creator, supernode },
     walk: { list: 'actions', filters: { ...input, creator, supernode: node?.text } },
   };
 }

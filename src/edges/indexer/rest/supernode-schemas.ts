@@ -3,6 +3,7 @@ import { component, nullable, optional, query, time, wordOf, words } from '../..
 import { explainedFields } from '../provenance/record-schemas.ts';
 import { operatorAddress } from './addresses.ts';
 import { asOf } from './as-of.ts';
+import { superNodeRecord, superNodeRecords } from '../height/node-answers.ts';
 import { minHeight } from '../freshness/freshness.ts';
 
 const probeStatuses = ['available', 'unavailable'] as const;
@@ -158,4 +159,6 @@ export const superNodeComponents = [
   fleetStatsAnswer,
   nodeActions,
   unavailableList,
+  superNodeRecord,
+  superNodeRecords,
 ];

@@ -1,21 +1,14 @@
-import { Type } from 'typebox';
 import { displayHost } from '../../../projections/fleet/address.ts';
-import { ActionsByNode } from '../../../projections/actions/queries.ts';
-import {
-  FleetStatistics,
-  ListSuperNodes,
-  PaymentsOfNode,
-  UnavailableNodes,
-} from '../../../projections/fleet/queries.ts';
+import { FleetStatistics, ListSuperNodes, UnavailableNodes } from '../../../projections/fleet/queries.ts';
 import { parseCurrentState } from './current-state.ts';
 import type { RouteDependencies } from './dependencies.ts';
 import { type App, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { recordQuery } from './action-schemas.ts';
+import { nodeSumRoutes } from './node-sums.ts';
 import { uptimeRoutes } from '../uptime/routes.ts';
-import { operatorAddress } from './addresses.ts';
-import { instantOf, instantOfWalk, recordInstantOf } from './as-of.ts';
+import { instantOf, instantOfWalk } from './as-of.ts';
 import * as schemas from './supernode-schemas.ts';
-import { existing, metricsOf } from './supernode-views.ts';
+import { metricsOf } from './supernode-views.ts';
 
 const tags = ['SuperNodes'];
 const gigabytesPerTerabyte = 1024;
@@ -25,15 +18,12 @@ const ofFleet = {
 } as const;
 /** Ranks are those of the last round, which is a fact too. */
 const withRanks = { ...ofFleet, projections: [...ofFleet.projections, 'rounds'] } as const;
-const withActions = { projections: ['supernodes', 'actions'], sources: ['supernodes', 'actions'] } as const;
-const params = Type.Object({ id: operatorAddress });
 
 /** `/v1/supernodes`: metrics, payments, statistics, the unavailable SuperNodes, and how available each has been. */
 export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
-  addPayments(app, dependencies);
+  nodeSumRoutes(app, dependencies);
   addStats(app, dependencies);
-  addActionStats(app, dependencies);
   addUnavailable(app, dependencies);
   uptimeRoutes(app, dependencies);
 }
@@ -72,33 +62,6 @@ function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {
   });
 }
 
-function addPayments(app: App, { read }: RouteDependencies): void {
-  const schema = {
-    tags,
-    operationId: 'superNodePayments',
-    summary: 'What a SuperNode was paid',
-    description:
-      'Transfers from the action module to the accounts that were the operator’s at the time, inside finalize transactions.',
-    params,
-    querystring: recordQuery,
-    headers: readRequestHeaders,
-    response: readAnswers('One entry per denomination.', schemas.paymentInfo.ref, 400, 404, 410),
-  };
-  app.get('/v1/supernodes/:id/paymentInfo', { schema }, async (request, reply) => {
-    const scope = { ...withActions, instant: recordInstantOf(request) };
-    return await read(reply, scope, async (snapshot) => {
-      const node = await existing(snapshot, request.params.id);
-      const totals = await snapshot.ask(new PaymentsOfNode({ operator: node.id }));
-      const payments = totals.map(({ denom, amount, transactions }) => ({
-        denom,
-        total_amount: amount,
-        payment_count: transactions,
-      }));
-      return { id: node.id, payments };
-    });
-  });
-}
-
 function addStats(app: App, { read }: RouteDependencies): void {
   const schema = {
     tags,
@@ -120,30 +83,6 @@ function addStats(app: App, { read }: RouteDependencies): void {
         total_storage_tb: stats.storage_total_gb / gigabytesPerTerabyte,
         total_memory_gb: stats.memory_total_gb,
       };
-    });
-  });
-}
-
-function addActionStats(app: App, { read }: RouteDependencies): void {
-  const schema = {
-    tags,
-    operationId: 'superNodeActionStats',
-    summary: 'How many actions each SuperNode finalized',
-    description: 'Every SuperNode, zeros too, ordered by id.',
-    querystring: recordQuery,
-    headers: readRequestHeaders,
-    response: readAnswers('Every SuperNode.', schemas.nodeActions.ref, 400, 410),
-  };
-  app.get('/v1/supernodes/action-stats', { schema }, async ({ query }, reply) => {
-    return await read(reply, { ...withActions, instant: instantOf({ query }) }, async ({ ask }) => {
-      const nodes = await ask(new ActionsByNode({}));
-      const supernodes = nodes.map(({ id, cascade, sense }) => ({
-        id,
-        cascade_count: cascade,
-        sense_count: sense,
-        total_count: cascade + sense,
-      }));
-      return { supernodes };
     });
   });
 }

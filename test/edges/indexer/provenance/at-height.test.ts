@@ -1,15 +1,25 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { catalogue, entityOf, type Fact, type FactOf } from '../../../../src/events/catalogue.ts';
-import { factsUpTo } from '../../../../src/projections/actions/at-height.ts';
+import { factsUpTo } from '../../../../src/projections/actions/height/at-height.ts';
 import { actionFacts, timeOf, transactionAt } from '../../../support/histories/facts.ts';
-import { randomHistory } from '../../../support/histories/random-history.ts';
+import { accounts, creators, operators, randomHistory } from '../../../support/histories/random-history.ts';
 import { type RestServer, startRest } from '../rest/rest-server.ts';
-import { round } from '../rest/sample.ts';
+import { address, round } from '../rest/sample.ts';
 
 type ActionFact = FactOf<'action'>;
 
 const isAction = (fact: Fact): fact is ActionFact => catalogue[fact.type].kind === 'action';
-const all = randomHistory(11, { actions: 120 }).filter(({ type }) => !type.startsWith('SyncRound'));
+const nameOf = (name: string) => addresses.get(name) ?? '';
+const addresses = new Map<string, string>([
+  ...operators.map((name, at) => [name, address('lumeravaloper', 10 + at)] as const),
+  ...[...accounts, ...creators].map((name, at) => [name, address('lumera', 30 + at)] as const),
+]);
+const named = new RegExp(`"(${[...addresses.keys()].join('|')})"`, 'g');
+const all = (
+  JSON.parse(
+    JSON.stringify(randomHistory(11, { actions: 120 })).replace(named, (_, name: string) => `"${nameOf(name)}"`),
+  ) as Fact[]
+).filter(({ type }) => !type.startsWith('SyncRound'));
 const nodes = all.filter((fact) => !isAction(fact));
 const lives = [...Map.groupBy(all.filter(isAction), entityOf).values()].map(carriedOn);
 const readTo = 1_000_000;
@@ -36,14 +46,52 @@ const upTo = (life: readonly ActionFact[], height: number): readonly ActionFact[
 
 const heights = [...new Set(lives.flat().map(ownHeight))].filter((one) => one !== undefined).toSorted((a, b) => a - b);
 const atHeight = (id: string, height: number) => `/v1/actions/${id}?at_height=${height}`;
+const exact = lives.filter((life) => life.every((fact) => ownHeight(fact) !== undefined));
+const rounds = [round('actions', readTo, timeOf(90)), round('supernodes', readTo, timeOf(90))];
+
+/** Lists with every filter and pairs of them, counts with and without windows, payments. */
+const states = ['', 'state=registered', 'state=finalized', 'state=approved'];
+const others = [
+  '',
+  'type=cascade',
+  `creator=${nameOf('creator1')}`,
+  `supernode=${nameOf('acc3')}`,
+  `supernode=${nameOf('op-B')}`,
+  `type=sense&supernode=${nameOf('op-a')}`,
+  `creator=${nameOf('acc0')}&supernode=${nameOf('acc1')}`,
+  'fromHeight=9000&toHeight=31000',
+  `toHeight=20000&supernode=${nameOf('op-Z')}`,
+];
+const windows = ['', 'type=sense', `from=${timeOf(5000)}`, `type=cascade&from=${timeOf(9000)}&to=${timeOf(40_000)}`];
+const paths = [
+  ...states.flatMap((state) => others.map((other) => `/v1/actions?limit=25&include_transactions=1&${state}&${other}`)),
+  ...windows.map((window) => `/v1/actions/stats?${window}`),
+  '/v1/supernodes/action-stats?',
+  ...operators.map((operator) => `/v1/supernodes/${nameOf(operator)}/paymentInfo?`),
+].map((path) => path.replace(/&+/g, '&').replace(/&$/, '').replace('?&', '?'));
+
+/** All pages of a path, without their cursors. */
+async function walked(server: RestServer, path: string, also?: string): Promise<unknown[]> {
+  const pages: unknown[] = [];
+  const first = also === undefined ? path : `${path}&${also}`;
+  for (let next: string | undefined = first; next !== undefined;) {
+    const { status, body } = await server.get(next.replace('?&', '?'));
+    const { cursor, error: _, ...page } = body;
+    pages.push([status, page]);
+    next = typeof cursor === 'string' ? `${first}&cursor=${cursor}` : undefined;
+  }
+  return pages;
+}
+
 let rest: RestServer;
-beforeAll(async () => void (rest = await startRest([...nodes, ...lives.flat(), round('actions', readTo, timeOf(90))])));
+beforeAll(async () => void (rest = await startRest([...nodes, ...lives.flat(), ...rounds])));
 afterAll(async () => await rest.close());
 
-it('GET /v1/actions/{id}?at_height= shows what a fold of the facts up to that height shows', async () => {
-  const exact = lives.filter((life) => life.every((fact) => ownHeight(fact) !== undefined));
+it('GET … ?at_height= shows what a fold of the facts up to that height shows: actions, lists, counts, payments', async () => {
   expect(exact.length).toBeGreaterThan(30);
-  for (const share of [0.2, 0.5, 0.8, 1]) {
+  const clear = await startRest([...nodes, ...rounds, ...exact.flat()]);
+  const matched = new Set<string>();
+  for (const share of [0.3, 0.7, 1]) {
     const height = Math.max(1, heights[Math.floor((heights.length - 1) * share)] ?? 0);
     const then = await startRest([...nodes, ...exact.flatMap((life) => upTo(life, height))]);
     for (const [first] of exact) {
@@ -52,8 +100,27 @@ it('GET /v1/actions/{id}?at_height= shows what a fold of the facts up to that he
       expect([id, height, shown.status]).toEqual([id, height, folded.status]);
       if (shown.status === 200) expect([id, shown.body]).toEqual([id, folded.body]);
     }
+    for (const path of paths) {
+      const [shown, folded] = [await walked(clear, path, `at_height=${height}`), await walked(then, path)];
+      expect([path, height, shown]).toEqual([path, height, folded]);
+      matched.add(`${path} ${JSON.stringify(shown).includes('"total":0') ? 'none' : 'some'}`);
+    }
     await then.close();
   }
+  await clear.close();
+  expect([...matched].filter((one) => one.endsWith('some')).length, 'not of empty lists').toBeGreaterThan(30);
+});
+
+it('GET … ?at_height=…&as_of= shows what was known of a height at a position of the log', async () => {
+  const facts = exact.flat();
+  const known = Math.floor(facts.length / 2);
+  const height = heights[Math.floor(heights.length / 2)] ?? 0;
+  const clear = await startRest([...nodes, ...rounds, ...facts]);
+  const then = await startRest([...nodes, ...rounds, ...facts.slice(0, known)]);
+  const asOf = `at_height=${height}&as_of=ACTIONS:${nodes.length + rounds.length + known}`;
+  for (const path of paths)
+    expect([path, await walked(clear, path, asOf)]).toEqual([path, await walked(then, path, `at_height=${height}`)]);
+  await Promise.all([clear.close(), then.close()]);
 });
 
 it('GET /v1/actions/{id}?at_height= is refused where nothing tells, and beyond what was read of the chain', async () => {
@@ -64,6 +131,12 @@ it('GET /v1/actions/{id}?at_height= is refused where nothing tells, and beyond w
   for (const one of [id, other].filter((name) => name !== ''))
     expect(await rest.get(atHeight(one, readTo))).toMatchObject({ status: 409, body: { code: 'HEIGHT_UNKNOWN' } });
   expect(other).not.toBe('');
+  for (const path of ['/v1/actions?state=approved&', '/v1/actions/stats?', '/v1/actions?'])
+    expect([path, await rest.get(`${path}at_height=${readTo}`)]).toMatchObject([
+      path,
+      { status: 409, body: { code: 'HEIGHT_UNKNOWN' } },
+    ]);
+  expect(await rest.get(`/v1/actions?at_height=${readTo + 1}`)).toMatchObject({ body: { code: 'BEYOND_HEAD' } });
   expect(await rest.get(atHeight(other, readTo + 1))).toMatchObject({ status: 400, body: { code: 'BEYOND_HEAD' } });
   for (const wrong of [
     'at_height=0',
@@ -76,6 +149,39 @@ it('GET /v1/actions/{id}?at_height= is refused where nothing tells, and beyond w
       { status: 400, body: { code: 'INVALID_ARGUMENT' } },
     ]);
   expect(await rest.get(atHeight('123456789', 5))).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+});
+
+it('GET /v1/supernodes/records?at_height= shows what the chain alone states', async () => {
+  const metrics = (await rest.get('/v1/supernodes/metrics')).body.supernodes as Record<string, unknown>[];
+  const chainOf = ({ id, ip, rank, current_state }: Record<string, unknown>) => {
+    return { id, ip, rank, current_state, registered_height: null };
+  };
+  const then = `at_height=${readTo}`;
+  const list = await rest.get(`/v1/supernodes/records?${then}`);
+  const shown = { height: readTo, supernodes: metrics.map(chainOf), total: metrics.length };
+  expect([list.status, list.body]).toEqual([200, shown]);
+  expect((await rest.get('/v1/supernodes/records')).body, 'without a height: the one that was read last').toEqual(
+    shown,
+  );
+  const [first] = metrics;
+  const id = String(first?.id);
+  expect((await rest.get(`/v1/supernodes/${id}/record?${then}`)).body).toEqual(chainOf(first ?? {}));
+  const idsIn = (pages: readonly unknown[]) => JSON.stringify(pages).match(/lumeravaloper1\w+/g);
+  for (const state of ['active', 'stopped', 'postponed']) {
+    const pages = await walked(rest, '/v1/supernodes/records?limit=1', `${then}&state=${state}`);
+    const plain = await walked(rest, '/v1/supernodes/metrics?limit=1', `currentState=${state}`);
+    expect([state, idsIn(pages)]).toEqual([state, idsIn(plain)]);
+  }
+  const refused = [
+    ['records?at_height=5', 409, 'HEIGHT_UNKNOWN'],
+    [`records?at_height=${readTo + 1}`, 400, 'BEYOND_HEAD'],
+    ['records?at_height=0', 400, 'INVALID_ARGUMENT'],
+    [`nobody/record?${then}`, 404, 'NOT_FOUND'],
+    [`${id}/paymentInfo?at_height=${readTo + 1}`, 400, 'BEYOND_HEAD'],
+    [`action-stats?${then}`, 409, 'HEIGHT_UNKNOWN'],
+  ] as const;
+  for (const [path, status, code] of refused)
+    expect([path, await rest.get(`/v1/supernodes/${path}`)]).toMatchObject([path, { status, body: { code } }]);
 });
 
 it('factsUpTo puts a step without a transaction between its neighbours, and keeps no later state', () => {

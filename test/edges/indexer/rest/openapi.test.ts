@@ -98,6 +98,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/action-stats',
         'get /v1/supernodes/availability',
         'get /v1/supernodes/metrics',
+        'get /v1/supernodes/records',
         'get /v1/supernodes/stats',
         'get /v1/supernodes/unavailable',
         'get /v1/supernodes/{id}/availability',
@@ -105,6 +106,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/{id}/incidents',
         'get /v1/supernodes/{id}/metrics',
         'get /v1/supernodes/{id}/paymentInfo',
+        'get /v1/supernodes/{id}/record',
         'get /v1/supernodes/{id}/versions',
         'get /v1/transactions/{hash}/events',
         'get /v1/version/matrix',
@@ -131,7 +133,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(34);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(36);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);
@@ -185,6 +187,9 @@ describe('every answer', () => {
     ['get', '/v1/supernodes/metrics', '/v1/supernodes/metrics?limit=3'],
     ['get', '/v1/supernodes/{id}/metrics', `/v1/supernodes/${delta}/metrics`],
     ['get', '/v1/supernodes/{id}/paymentInfo', `/v1/supernodes/${alpha}/paymentInfo`],
+    ['get', '/v1/supernodes/records', '/v1/supernodes/records?limit=2'],
+    ['get', '/v1/supernodes/records', '/v1/supernodes/records?at_height=2'],
+    ['get', '/v1/supernodes/{id}/record', `/v1/supernodes/${alpha}/record`],
     ['get', '/v1/supernodes/stats', '/v1/supernodes/stats'],
     ['get', '/v1/supernodes/action-stats', '/v1/supernodes/action-stats'],
     ['get', '/v1/supernodes/unavailable', '/v1/supernodes/unavailable'],

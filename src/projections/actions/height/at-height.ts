@@ -1,4 +1,4 @@
-import type { FactOf } from '../../events/catalogue.ts';
+import type { FactOf } from '../../../events/catalogue.ts';
 
 type ActionFact = FactOf<'action'>;
 type Step = 'register' | 'finalize' | 'approve';

@@ -1,15 +1,17 @@
 import type { FactOf } from '../../../events/catalogue.ts';
 import { AppError } from '../../../kit/errors.ts';
+import { createSlots } from '../../../kit/slots.ts';
 import { actions } from '../../../projections/actions/actions.ts';
-import { factsUpTo } from '../../../projections/actions/at-height.ts';
+import { factsUpTo } from '../../../projections/actions/height/at-height.ts';
 import { ActionById } from '../../../projections/actions/queries.ts';
 import { statesOf } from '../../../projections/explain.ts';
 import type { ActionRow } from '../../../projections/tables.ts';
+import { clean, eventsUpTo, folded, positionIn } from '../provenance/explained.ts';
 import type { RestDependencies } from '../rest/dependencies.ts';
 import type { ReadSnapshot } from '../rest/reads.ts';
-import { clean, eventsUpTo, folded, positionIn } from './explained.ts';
+import { requireRead } from './at-height.ts';
 
-type Sources = Pick<RestDependencies, 'events' | 'past' | 'reader'>;
+type Sources = Pick<RestDependencies, 'events' | 'past' | 'reader' | 'signal'>;
 
 /** An action as a snapshot has it, or as it was on the chain at a height; see `actionAtHeight`. */
 export async function actionAt(
@@ -18,24 +20,37 @@ export async function actionAt(
   { id, height }: Readonly<{ id: string; height: number | undefined }>,
 ): Promise<ActionRow | undefined> {
   if (height === undefined) return await snapshot.ask(new ActionById({ id }));
+  requireRead(snapshot, ['actions'], height);
   return await actionAtHeight(sources, snapshot, { id, height });
+}
+
+/** Actions whose events one page reads at a time. */
+const mostAtOnce = 16;
+
+/** The rows of a page of actions as they were on the chain at a height, in the order of the ids. */
+export async function actionsAtHeight(
+  sources: Sources,
+  snapshot: Pick<ReadSnapshot, 'reading'>,
+  { ids, height }: Readonly<{ ids: readonly string[]; height: number }>,
+): Promise<ActionRow[]> {
+  const slots = createSlots(mostAtOnce, 'A read of events');
+  const rows = await Promise.all(
+    ids.map((id) => slots.run(() => actionAtHeight(sources, snapshot, { id, height }), sources.signal)),
+  );
+  return rows.filter((row) => row !== undefined);
 }
 
 /**
  * An action as it was on the chain at a height, as far as the events tell that a snapshot knows; undefined where it was
  * not registered then.
  *
- * Fails with `BEYOND_HEAD` where the chain was not read up to that height, with `HEIGHT_UNKNOWN` where no event tells
- * whether a step was taken by then.
+ * Fails with `HEIGHT_UNKNOWN` where no event tells whether a step was taken by then.
  */
 async function actionAtHeight(
   sources: Sources,
-  { reading, rounds }: Pick<ReadSnapshot, 'reading' | 'rounds'>,
+  { reading }: Pick<ReadSnapshot, 'reading'>,
   { id, height }: Readonly<{ id: string; height: number }>,
 ): Promise<ActionRow | undefined> {
-  const readTo = rounds.find(({ source }) => source === 'actions')?.completed_height ?? 0;
-  if (height > readTo)
-    throw new AppError('BEYOND_HEAD', `at_height is ${height}; the chain was read up to height ${readTo}.`);
   const record = { of: 'actions', stream: 'ACTIONS', kind: 'action', id } as const;
   const events = await eventsUpTo(sources, record, positionIn(reading, 'actions'));
   const facts = factsUpTo(
@@ -45,7 +60,7 @@ async function actionAtHeight(
   if (facts === undefined)
     throw new AppError(
       'HEIGHT_UNKNOWN',
-      'A step of this action is known without its transaction, so nothing tells whether it was taken by that height.',
+      `A step of action ${id} is known without its transaction, so nothing tells whether it was taken by that height.`,
     );
   const row = folded(() =>
     statesOf(

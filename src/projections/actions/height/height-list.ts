@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import type { Reading } from '../../reading.ts';
+import { positionOf } from '../../relation.ts';
+import { run, slot } from '../../statement.ts';
+import type { ActionFilter } from '../action-filter.ts';
+import { listActions } from '../action-list.ts';
+import { extentsOf } from '../totals/height-extents.ts';
+import {
+  type AtHeight,
+  inputAtHeight,
+  isUnclear,
+  matchesAtHeight,
+  relationName,
+  rowsAtHeight,
+  stateAtHeight,
+} from './height-rows.ts';
+
+/** The ids of a page, how many match on every page, and how many may match of which the log does not tell. */
+export type IdsAtHeight = Readonly<{ ids: readonly string[]; total: number; unclear: number; hasMore: boolean }>;
+
+type Page = Readonly<{ after?: string | undefined; limit: number }>;
+
+/**
+ * A page of the ids of actions that a filter matched on the chain at a height, the newest first, with the exact total.
+ *
+ * What does not change in an action's life is listed as the actions registered up to that height are.
+ */
+export async function listAtHeight(
+  reading: Reading,
+  { height, after, limit, ...filter }: ActionFilter & Page & AtHeight,
+): Promise<IdsAtHeight> {
+  const { state, supernode, toHeight = Infinity } = filter;
+  const isOfSteps = state !== undefined || supernode !== undefined;
+  if (!isOfSteps && positionOf(reading, 'actions') === undefined && !(await hasUnknownHeights(reading))) {
+    const page = await listActions(reading, { ...filter, after, limit, toHeight: Math.min(toHeight, height) });
+    return { ids: page.rows.map(({ id }) => id), total: page.total, unclear: 0, hasMore: page.hasMore };
+  }
+  const { shape, given } = await inputAtHeight(reading, filter, { height });
+  const unclear = isUnclear(isOfSteps ? 'steps' : 'registration');
+  const rows = sql`${rowsAtHeight(reading)} where ${matchesAtHeight(reading, shape)}`;
+  const fits = sql`not ${unclear} and ${shape.state ? sql`${stateAtHeight} = ${slot('state')}::text` : sql`true`}`;
+  const [first, ...others] = await run<{ id: string | null; total: number; unclear: number }>(reading, {
+    shape: `list at height ${relationName(reading)} ${Object.keys(shape).join()}`,
+    text: () => sql`
+      select total.n as total, total.unclear, page.id from (
+        select count(*) filter (where ${fits}) as n, count(*) filter (where ${unclear}) as unclear from ${rows}) total
+      left join (
+        select m.id from ${rows} and ${fits} and m.id < ${slot('after')}::numeric
+        order by m.id desc limit ${slot('limit')}) page on true
+      order by page.id desc`,
+    given: { ...given, after: after ?? 'NaN', limit: limit + 1 },
+  });
+  const ids = [first, ...others].map((row) => row?.id ?? null).filter((id) => id !== null);
+  return {
+    ids: ids.slice(0, limit),
+    total: first?.total ?? 0,
+    unclear: first?.unclear ?? 0,
+    hasMore: ids.length > limit,
+  };
+}
+
+async function hasUnknownHeights(reading: Reading): Promise<boolean> {
+  return (await extentsOf(reading, 'registered')).some(({ hasUnknown }) => hasUnknown);
+}
