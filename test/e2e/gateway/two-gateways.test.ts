@@ -21,7 +21,7 @@ let stub: ChainStub;
 beforeAll(async () => (stub = await startChainStub()));
 afterAll(async () => await stub.stop());
 
-/** A chain with an action to upload (1), a public file (2) and a private one (3), all stored by one node. */
+/** A chain with actions to upload (1 and 4), a public file (2) and a private one (3), all stored by one node. */
 async function tellOf(node: string, finalized: ReadonlySet<string>): Promise<string> {
   const hasher = await createFileHasher();
   hasher.update(bytes);
@@ -40,7 +40,7 @@ async function tellOf(node: string, finalized: ReadonlySet<string>): Promise<str
       metadata: Buffer.from(toBinary(CascadeMetadataSchema, metadata)).toString('base64'),
       price: '10060ulume',
       expirationTime: '4000000000',
-      state: id === '1' && !finalized.has(id) ? 'ACTION_STATE_PENDING' : 'ACTION_STATE_DONE',
+      state: '14'.includes(id) && !finalized.has(id) ? 'ACTION_STATE_PENDING' : 'ACTION_STATE_DONE',
       blockHeight: '1',
       superNodes: [],
       fileSizeKbs: '293',
@@ -56,7 +56,7 @@ async function tellOf(node: string, finalized: ReadonlySet<string>): Promise<str
   };
   const key = { '@type': '/cosmos.evm.crypto.v1.ethsecp256k1.PubKey', key: creator.key };
   stub.faults.instead = ({ pathname }, good) => {
-    const id = /get_action\/([123])$/.exec(pathname)?.[1];
+    const id = /get_action\/([1-4])$/.exec(pathname)?.[1];
     if (id !== undefined) return { status: 200, body: { action: recordOf(id) } };
     if (pathname.includes('get_top_super_nodes')) return { status: 200, body: { supernodes: [supernode] } };
     if (pathname.includes('/auth/v1beta1/accounts/')) return { status: 200, body: { account: { pub_key: key } } };
@@ -107,7 +107,7 @@ function holdingNode(held: Readonly<{ now: boolean }>, seen: string[]): Misdeed 
 
 it(
   'a gateway shows every history of one that was killed, and takes up what it can',
-  { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads', 'S3.restart.sigterm'] },
+  { tags: ['S3.two.killed', 'S3.two.uploads', 'S3.two.downloads', 'S3.restart.sigterm', 'S3.lists'] },
   async () => {
     const [held, seen] = [{ now: true }, [] as string[]];
     const finalized = new Set<string>();
@@ -141,10 +141,22 @@ it(
     const fetched = await fetch(`${other.url}/api/v1/downloads/cascade/${String(open)}/file`);
     expect(Buffer.from(await fetched.arrayBuffer()).equals(bytes)).toBe(true);
 
+    const listedIn = async (path: string): Promise<unknown[]> => {
+      const { requests } = (await (await fetch(`${other.url}/api/v1/${path}`)).json()) as { requests: Json[] };
+      return requests.map(({ task_id, action_id, status }) => [task_id, action_id, status]);
+    };
+    const ofPublic = [open, '2', 'sdk:completed'];
+    await expect.poll(async () => await listedIn('downloads/cascade/tasks'), { timeout: 20_000 }).toEqual([ofPublic]);
+    expect(await listedIn('downloads/cascade/tasks?action_id=3')).toEqual([]);
+    expect(await listedIn('actions/cascade/tasks')).toEqual([[uploaded, '1', 'sdk:completed']]);
+
     held.now = true;
+    seen.length = 0;
+    expect((await upload(`${other.url}/api/v1/actions/cascade`, { ...file, action: '4' })).status).toBe(202);
     const { task_id: late } = await postJson(`${other.url}/api/v1/actions/cascade/2/downloads?public=true`, {});
     const status = `${other.url}/api/v1/downloads/cascade/${String(late)}/status`;
     const watched = await fetch(status);
+    await expect.poll(() => seen.includes('register'), { timeout: 20_000 }).toBe(true);
     // A program that does not stop in time is killed, and has no status then.
     expect(await other.program.stop()).toBe(0);
     expect(await watched.text()).not.toMatch(/^event:/m);
