@@ -106,8 +106,8 @@ export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal)
 /**
  * Applies every block that any process seals, until the signal aborts.
  *
- * Waits while a store is out of reach, and while the log is brought back whose end was lost: the chain here is the one
- * of that end. Fails where it stays lost.
+ * Waits while a store is out of reach, and until the log is brought back whose end was lost: the chain here is the one
+ * of that end. Fails where the log holds another event there.
  */
 export async function keepUp(
   chain: Chain,
@@ -120,29 +120,14 @@ export async function keepUp(
       onBlock();
     }
   };
-  const isBroughtBack = awaitingEnd();
-  const isPassing = (caught: unknown): boolean => isBroughtBack(caught) || passes(caught);
+  // The archive or an operator brings it back; another process that starts now would know no more of it.
+  const isEndLost = (caught: unknown): boolean => (lostEnd(caught) ?? Infinity) < chain.sequence;
+  const isPassing = (caught: unknown): boolean => isEndLost(caught) || passes(caught);
   const waiting = { everyMs: 0, retryMs, isPassing, log: logger, signal };
   await repeat('ledger could not take in a block; trying again', follow, waiting);
 }
 
 const retryMs = 1000;
-/** A log that is being brought back grows; one that has not grown for this long is as long as it will be. */
-const growsWithinMs = 60_000;
-
-/** Returns whether a failure is that of a log whose end is lost, and which may still be brought back. */
-function awaitingEnd(): (caught: unknown) => boolean {
-  let seen = { end: Infinity, at: 0 };
-  return (caught) => {
-    const end = lostEnd(caught);
-    if (end === undefined) {
-      seen = { end: Infinity, at: 0 };
-      return false;
-    }
-    if (end !== seen.end) seen = { end, at: performance.now() };
-    return performance.now() - seen.at < growsWithinMs;
-  };
-}
 
 async function* loggedBlocks(log: LedgerLog, after: number, signal: AbortSignal): AsyncGenerator<LoggedBlock> {
   for await (const { facts } of log.follow('LEDGER', after, { signal, verifiesLast: true })) yield* blocksIn(facts);
