@@ -17,6 +17,8 @@ type Hex = `0x${string}`;
 /** More of them: `HOSTILE_TRANSACTIONS=10000 HOSTILE_SEED=2 npm test -- test/edges/evm/hostile-spenders.test.ts`. */
 const transactions = Number(process.env['HOSTILE_TRANSACTIONS'] ?? 60);
 const seeded = process.env['HOSTILE_SEED'] ?? '1';
+/** Most time between two blocks by the chain's own clock, where a long run on a quiet machine sets it. */
+const mostBlockMs = Number(process.env['HOSTILE_BLOCK_MS'] ?? Infinity);
 const mostFactBytes = 6_000_000;
 const perRound = 20;
 const wallets = developmentAccounts().filter(({ key }) => key.type === 'eth_secp256k1');
@@ -109,9 +111,13 @@ test(
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
     const gas = await tracedGas(reader(), blocks);
     expect(gas.filter(({ sealed, traced }) => sealed !== traced)).toEqual([]);
+    const times = blocks.map(({ time: sealedAt }) => Date.parse(sealedAt));
+    const apartMs = times.slice(1).map((at, index) => at - (times[index] ?? at));
     console.log(
-      `hostile spenders: ${blocks.length} blocks, ${gas.length} transactions, largest fact ${Math.max(...sizes)} bytes`,
+      `hostile spenders: ${blocks.length} blocks, ${gas.length} transactions, largest fact ${Math.max(...sizes)} bytes, ` +
+        `blocks at most ${Math.max(...apartMs)} ms apart, ${apartMs.filter((ms) => ms > 3_000).length} more than 3 s`,
     );
+    expect(Math.max(...apartMs)).toBeLessThanOrEqual(mostBlockMs);
     // The hostile ones soon have nothing left to pay with; the honest one of each round is always sealed.
     expect(gas.length).toBeGreaterThan(transactions / perRound);
   },
