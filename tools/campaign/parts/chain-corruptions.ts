@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { seeded } from '../../../test/support/histories/random-history.ts';
 import { harmLog } from '../../../test/support/kills/log-harm.ts';
 import { openStoreKills, wholeNetwork } from '../../../test/support/kills/store-kills.ts';
-import { until } from '../../../test/support/polling.ts';
 import { type Program, runProgram } from '../../../test/support/programs/run-program.ts';
 import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 import { runVerb } from '../../../test/support/programs/verb.ts';
@@ -23,18 +23,15 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
   await program.untilReady();
   const chain = openStoreKills(program);
   const random = seeded(seed);
-  let operated: Promise<void> | undefined;
+  const ending = new AbortController();
+  const operating = operate(program, ending.signal);
   let passed = 0;
   try {
     for (; passed < count; passed += 1) {
       const kind = harms[Math.floor(passed / streams.length + passed) % harms.length] ?? 'flip';
       const stream = streams[passed % streams.length] ?? 'LEDGER';
       const began = performance.now();
-      const from = program.log.length;
-      await chain.harm(async () => {
-        log(await harmLog(program, { stream, kind }, random));
-        operated ??= operator(program, from).finally(() => (operated = undefined));
-      }, random);
+      await chain.harm(async () => log(await harmLog(program, { stream, kind }, random)), random);
       const transactionsMs = Math.round(performance.now() - began);
       await chain.filesMove();
       log(`transactions go on after ${transactionsMs} ms, files after ${Math.round(performance.now() - began)}`);
@@ -46,17 +43,18 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
     for (const line of program.log.filter(({ level }) => level === 'error' || level === 'fatal').slice(-20))
       log(JSON.stringify(line).slice(0, 300));
     chain.end();
-    await operated;
+    ending.abort();
+    await operating;
     await program.stop();
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 }
 
-const askedWithinMs = 60_000;
-
-/** What an operator does who is asked to: what was restored within the hour is again only by `annals repair`. */
-async function operator(program: Program, from: number): Promise<void> {
-  const isAsked = (): boolean => program.log.slice(from).some((line) => JSON.stringify(line).includes('annals repair'));
-  const asked = await until('an operator is asked', isAsked, askedWithinMs).catch(() => false);
-  if (asked) await runVerb(program.dataDir, 'repair');
+/** Does what an operator does: what was restored within the hour is restored again only by `annals repair`. */
+async function operate(program: Program, signal: AbortSignal): Promise<void> {
+  for (let seen = 0; !signal.aborted; await pause(500)) {
+    const lines = program.log.slice(seen);
+    seen += lines.length;
+    if (lines.some((line) => JSON.stringify(line).includes('annals repair'))) await runVerb(program.dataDir, 'repair');
+  }
 }
