@@ -7,6 +7,7 @@ import { projectionNames } from '../../../src/projections/projection.ts';
 import { withoutNetwork } from '../../support/figures.ts';
 import { until } from '../../support/polling.ts';
 import { type Program, startProgram } from '../../support/programs/program.ts';
+import { expectAnsweredAtAddresses } from './answered-at-addresses.ts';
 import { expectExplored } from './explored-in-browser.ts';
 import { expectKilledAndRevived } from './killed-and-revived.ts';
 import { expectMovedByGateway } from './moved-by-gateway.ts';
@@ -47,15 +48,8 @@ beforeAll(async () => {
 });
 
 describe('annals up without a chain', () => {
-  it('answers at every address it prints', { tags: ['S2.start.live'] }, async () => {
-    const web = Object.entries(program.instance.urls).filter(([, url]) => url.startsWith('http'));
-    const first = ['chain', 'rpc', 'json-rpc', 'node 1', 'node 2', 'node 3', 'gateway', 'transfers'];
-    expect(web.map(([name]) => name)).toEqual([...first, 'start', 'api', 'docs', 'openapi', 'readiness', 'metrics']);
-    const below: Record<string, string> = {
-      chain: '/cosmos/base/tendermint/v1beta1/blocks/latest',
-      gateway: '/openapi.json',
-    };
-    for (const [name, url] of web) expect((await fetch(`${url}${below[name] ?? ''}`)).status).toBe(200);
+  it('answers at every address it prints, the administration at none', { tags: ['S2.start.live'] }, async () => {
+    await expectAnsweredAtAddresses(program.instance.urls);
   });
 
   it('shows actions, SuperNodes that are up and SuperNodes that are not', { tags: ['S2.start.content'] }, async () => {
