@@ -14,7 +14,6 @@ export const typesByEvent: ReadonlyMap<string, FactType> = new Map(
 );
 
 const url = Type.String({
-  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]+',
   description: 'http or https, at a public address; without user and password.',
 });
 const description = Type.String({ maxLength: 256, description: 'A note for people.' });
