@@ -3,6 +3,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const [port, secret] = process.argv.slice(2);
+if (!/^\d{1,5}$/.test(port ?? '') || !secret?.startsWith('whsec_')) {
+  console.error('usage: node receive.mjs <port> <secret>, such as: node receive.mjs 9000 whsec_…');
+  process.exit(2);
+}
 const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
 
 async function receive(request, response) {

@@ -11,6 +11,8 @@ import { poll } from '../kit/repeat.ts';
 export type AdminClient = Readonly<{
   get: (address: string) => Promise<Answer>;
   post: (address: string, body?: object) => Promise<Answer>;
+  patch: (address: string, body: object) => Promise<Answer>;
+  delete: (address: string) => Promise<Answer>;
   /**
    * Opens an answer that comes in lines, until the returned function is called or it closes, which is reported as an
    * undefined line; fails where it is refused.
@@ -32,6 +34,8 @@ export async function findAdmin(
   const client: AdminClient = {
     get: async (address) => await answerOf(await send(socketPath, 'GET', address)),
     post: async (address, body) => await answerOf(await send(socketPath, 'POST', address, body)),
+    patch: async (address, body) => await answerOf(await send(socketPath, 'PATCH', address, body)),
+    delete: async (address) => await answerOf(await send(socketPath, 'DELETE', address)),
     lines: async (address, body, onLine) => {
       const response = await send(socketPath, 'POST', address, body);
       if (response.statusCode !== 202) await answerOf(response);
@@ -58,7 +62,7 @@ async function send(socketPath: string, method: string, address: string, body?: 
 async function answerOf(response: IncomingMessage): Promise<Answer> {
   let text = '';
   for await (const part of response.setEncoding('utf8')) text += part;
-  const answer = JSON.parse(text) as Answer;
+  const answer = (text === '' ? {} : JSON.parse(text)) as Answer;
   if ((response.statusCode ?? 500) < 400) return answer;
   throw refusalIn(answer);
 }

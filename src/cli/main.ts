@@ -66,6 +66,25 @@ program
   .action(run(repair));
 
 program
+  .command('hooks')
+  .description('webhooks: where events are sent, and how far that is')
+  .argument('[act]', 'list, show, add, enable, disable, retry, replay, rotate, test or remove', 'list')
+  .argument('[hook]', 'id of the webhook; of `add` its address')
+  .option('--streams <list>', 'with add: streams to follow, separated by commas (default: ACTIONS)')
+  .option('--types <list>', 'with add: types of events, such as annals.ActionRegistered.v1 (default: all)')
+  .option('--entity <id>', 'with add: the one entity whose events are sent (default: all)')
+  .option('--description <text>', 'with add: a note for people')
+  .option('--from <sequence>', 'with add and replay: first event to send (default of add: what is written from now on)')
+  .option('--stream <name>', 'with replay: this stream only')
+  .addOption(json)
+  .addHelpText('after', '\nExample:\n  annals hooks add http://127.0.0.1:9000/ --streams ACTIONS --from 1')
+  .action(
+    run(async (act: string, hook: string | undefined, options) =>
+      (await import('./hooks.ts')).hooks(act, hook, options),
+    ),
+  );
+
+program
   .command('nodes')
   .description('the SuperNodes that run here: peers, files, pieces and bans')
   .addOption(json)

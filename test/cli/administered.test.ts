@@ -30,7 +30,8 @@ let withdraw: () => Promise<void>;
 beforeAll(async () => {
   const { url, user, pass } = testNats();
   const nats = { url, user, pass };
-  const config = parseConfig({ DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' });
+  const common = { DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' };
+  const config = parseConfig({ ...common, PROBE_PRIVATE_ADDRESSES: 'allow' });
   const folder = path.join(made.folder, network);
   const servers = await serversIn(folder);
   const { postgres } = servers;
@@ -70,6 +71,29 @@ describe('the verbs of an instance that runs', () => {
     const [status] = jsonLines(await runVerb(made.folder, 'status', '--json'));
     expect(status).toMatchObject({ network, pid: process.pid, lost: [] });
     expect(((status?.['streams'] ?? []) as Json[]).map((one) => one['stream'])).toEqual(streams);
+  });
+
+  it('register webhooks, try them again and list them, each act a fact', async () => {
+    const address = 'http://127.0.0.1:1/events';
+    const verb = async (...words: string[]) =>
+      jsonLines(await runVerb(made.folder, 'hooks', ...words, '--json'))[0] ?? {};
+    const added = await verb('add', address, '--streams', 'ACTIONS,NODES', '--from', '1');
+    expect(added).toMatchObject({
+      hook: { url: address, status: 'enabled' },
+      secret: expect.stringMatching(/^whsec_/),
+    });
+    const id = String((added['hook'] as Json)['id']);
+    expect(await verb('disable', id)).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
+    expect(await verb('retry', id)).toMatchObject({ status: 'enabled', disabled_reason: null });
+    expect((await runVerb(made.folder, 'hooks')).stdout).toContain(`${id}  ${address}  enabled  ACTIONS 0 (0 behind)`);
+    const acts = (await operations()).filter(({ target }) => target === id);
+    expect(acts.map(({ act, status }) => [act, status])).toEqual([
+      ['retry_hook', 'succeeded'],
+      ['disable_hook', 'succeeded'],
+      ['register_hook', 'succeeded'],
+    ]);
+    expect(acts[0]).toMatchObject({ operator: { via: 'cli', name: expect.stringMatching(/./) } });
+    await admin.delete(`/admin/v1/hooks/${id}`);
   });
 
   it('are facts of the log: a rebuild in a process of its own, and a switch back by the instance', async () => {

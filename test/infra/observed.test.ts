@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { answerTo } from '../support/contract/client.ts';
 import { type ChainStub, startChainStub } from '../support/chains/chain-stub.ts';
 import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
@@ -42,6 +43,14 @@ function keyFile(): { file: string; remove: () => void } {
   return { file, remove };
 }
 
+/** A webhook of a stream that has no event, so that nothing is sent to it. */
+async function registerHook(socketPath: string): Promise<void> {
+  const body = JSON.stringify({ url: 'http://127.0.0.1:1/', streams: ['PEERS'] });
+  const headers = { 'content-type': 'application/json' };
+  const { status } = await answerTo({ socketPath }, { method: 'POST', path: '/admin/v1/hooks', headers, body });
+  expect(status).toBe(201);
+}
+
 describe('alert rules and Grafana board', () => {
   let chain: ChainStub;
   let program: Program;
@@ -58,6 +67,7 @@ describe('alert rules and Grafana board', () => {
       env: {
         CHAIN_API_BASE: chain.url,
         ACTIONS_SYNC_INTERVAL: '200ms',
+        PROBE_PRIVATE_ADDRESSES: 'allow',
         SCRUB_INTERVAL: '200ms',
         GATEWAY_KEY_FILE: key.file,
         GATEWAY_PORT: '0',
@@ -68,6 +78,7 @@ describe('alert rules and Grafana board', () => {
       },
     });
     await program.untilReady();
+    await registerHook(program.instance.urls['admin'] ?? '');
     for (const asked of ['/v1/actions', '/nowhere']) await fetch(program.base + asked);
     scraped = await until('a node has been probed and the archive compared', async () => {
       const found = figuresIn(await (await fetch(`${program.base}/metrics`)).text());
@@ -76,6 +87,7 @@ describe('alert rules and Grafana board', () => {
         'annals_sync_age_seconds',
         'annals_archive_scrub_age_seconds',
         'annals_node_single_copies',
+        'annals_hook_lag_events',
       ];
       return late.every((figure) => found.has(figure)) && found;
     });

@@ -63,6 +63,6 @@ export function withPositions(
   hook: Pick<KnownHook, 'streams' | 'positions'>,
   newer: readonly HookPosition[],
 ): HookPosition[] {
-  const known = new Map([...hook.positions, ...newer].map(({ stream, sequence }) => [stream, sequence]));
-  return hook.streams.map((stream) => ({ stream, sequence: known.get(stream) ?? 0 }));
+  const known = new Map([...hook.positions, ...newer].map((one) => [one.stream, one]));
+  return hook.streams.map((stream) => known.get(stream) ?? { stream, sequence: 0 });
 }

@@ -24,7 +24,7 @@ export type AdminOptions = AdminState &
     hooks: HookRoutes['hooks'];
     operations: OperatorWork;
     /** Who a request is of. */
-    operatorOf: (request: FastifyRequest) => ActOperator;
+    operatorOf: (request: Pick<FastifyRequest, 'headers'>) => ActOperator;
     /** Where it is on a port: who is let through. */
     tokens?: readonly AdminToken[];
     clock: () => number;

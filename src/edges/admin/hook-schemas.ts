@@ -52,7 +52,7 @@ export const hookChange = Type.Object(
     types: Type.Optional(types),
     entity: Type.Optional(Type.Unsafe<string>({ type: 'string', maxLength: 256, description: 'The empty text: all.' })),
     enabled: Type.Optional(
-      Type.Boolean({ description: '`false` ends deliveries, `true` resumes them; what waits is due at once then.' }),
+      Type.Boolean({ description: '`false` ends deliveries, `true` resumes them, as `retry` does.' }),
     ),
   },
   { additionalProperties: false },
@@ -101,6 +101,9 @@ const hook = component(
         name: Type.String({ description: 'Stream that is followed.' }),
         position: count('All events up to it are delivered, passed over by the filter, or of an entity that waits.'),
         lag_events: count('Events of the stream beyond it.'),
+        created_anew: Type.Boolean({
+          description: 'The stream was created anew since: replay it from where events are due.',
+        }),
       }),
     ),
     types: Type.Array(Type.String(), { description: 'Types that are sent; none: all.' }),

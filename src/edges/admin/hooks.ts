@@ -1,25 +1,38 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KnownHook } from '../../commands/hooks/hook-state.ts';
 import type { Heads } from '../../engine/log/head.ts';
 import { eventType } from '../../events/upcast.ts';
 import { isFactType } from '../../events/catalogue.ts';
-import type { HookAdministration } from '../hooks/administration.ts';
-import { lagOf } from '../hooks/observed.ts';
+import type { HookAdministration, RecordHookAct } from '../hooks/administration.ts';
+import { isOfAnother, lagOf } from '../hooks/observed.ts';
 import { type App, errors, plainAnswer } from '../http/schema.ts';
+import type { ActOperator } from './operation-records.ts';
+import type { OperatorWork } from './operations.ts';
 import { hookAnswers, hookChange, hookParams, registration, replay, rotation } from './hook-schemas.ts';
 
+/** What shows whose request it is. */
+type Requested = Pick<FastifyRequest, 'headers'>;
+
 /** What the routes of webhooks work on. */
-export type HookRoutes = Readonly<{ hooks: HookAdministration; heads: () => Promise<Heads> }>;
+export type HookRoutes = Readonly<{
+  hooks: HookAdministration;
+  heads: () => Promise<Heads>;
+  operations: Pick<OperatorWork, 'record'>;
+  /** Who a request is of. */
+  operatorOf: (request: Requested) => ActOperator;
+}>;
 
 /** Name of their group in the document. */
 export const hookTag = 'Webhooks';
 const tags = [hookTag];
 
 /** Routes of webhooks: where events are sent, and how far that is. */
-export function addHooks(app: App, { hooks, heads }: HookRoutes): void {
+export function addHooks(app: App, { hooks, heads, operations, operatorOf }: HookRoutes): void {
+  const recordFor: RecordFor = (request) => async (act, hook, work) =>
+    await operations.record({ act, target: hook, operator: operatorOf(request) }, work);
   const one = async (hook: string, known: KnownHook) => hookView(hook, known, await heads());
   const answered = async (id: string) => await one(id, await hooks.find(id));
-  addActsOnHooks(app, hooks, answered);
+  addActsOnHooks(app, { hooks, answered, recordFor });
   const listSchema = {
     tags,
     operationId: 'hooks',
@@ -43,41 +56,55 @@ export function addHooks(app: App, { hooks, heads }: HookRoutes): void {
     body: registration,
     response: { 201: plainAnswer('It is registered.', hookAnswers.registered.ref), ...errors(400, 409) },
   };
-  app.post('/admin/v1/hooks', { schema: createSchema }, async ({ body }, reply) => {
-    const { hook, known, secret } = await hooks.register(body);
+  app.post('/admin/v1/hooks', { schema: createSchema }, async (request, reply) => {
+    const { hook, known, secret } = await hooks.register(request.body, recordFor(request));
     reply.code(201).header('location', `/admin/v1/hooks/${hook}`);
     return { hook: await one(hook, known), secret };
   });
 }
 
-type Answered = (id: string) => Promise<ReturnType<typeof hookView>>;
+type RecordFor = (request: Requested) => RecordHookAct;
+type Acting = Readonly<{
+  hooks: HookAdministration;
+  answered: (id: string) => Promise<ReturnType<typeof hookView>>;
+  recordFor: RecordFor;
+}>;
 
-function addActsOnHooks(app: App, hooks: HookAdministration, answered: Answered): void {
+function addActsOnHooks(app: App, { hooks, answered, recordFor }: Acting): void {
   const change = { ...schemaOf('change_hook', 'Change, disable or enable a webhook', 400), body: hookChange };
-  app.patch('/admin/v1/hooks/:id', { schema: change }, async ({ params: { id }, body }) => {
-    await hooks.change(id, body);
+  app.patch('/admin/v1/hooks/:id', { schema: change }, async ({ params: { id }, body, headers }) => {
+    await hooks.change(id, body, recordFor({ headers }));
+    return await answered(id);
+  });
+  const retry = schemaOf('retry_hook', 'Try again now what waits, and enable a webhook that is disabled');
+  app.post('/admin/v1/hooks/:id/retry', { schema: retry }, async ({ params: { id }, headers }) => {
+    await hooks.retry(id, recordFor({ headers }));
     return await answered(id);
   });
   const remove = {
     ...schemaOf('remove_hook', 'Remove a webhook'),
     response: { 204: { description: 'It is removed.', type: 'null' }, ...errors(404) },
   };
-  app.delete('/admin/v1/hooks/:id', { schema: remove }, async ({ params: { id } }, reply): Promise<FastifyReply> => {
-    await hooks.remove(id);
+  app.delete('/admin/v1/hooks/:id', { schema: remove }, async (request, reply): Promise<FastifyReply> => {
+    await hooks.remove(request.params.id, recordFor(request));
     return await reply.code(204).send();
   });
   const again = { ...schemaOf('replay_hook', 'Send events again from a position', 400), body: replay };
-  app.post('/admin/v1/hooks/:id/replay', { schema: again }, async ({ params: { id }, body }) => {
-    await hooks.replay(id, body);
+  app.post('/admin/v1/hooks/:id/replay', { schema: again }, async ({ params: { id }, body, headers }) => {
+    await hooks.replay(id, body, recordFor({ headers }));
     return await answered(id);
   });
+  addSecretAndTest(app, { hooks, answered, recordFor });
+}
+
+function addSecretAndTest(app: App, { hooks, answered, recordFor }: Acting): void {
   const rotate = {
     ...schemaOf('rotate_hook_secret', 'Sign with another secret'),
     querystring: rotation,
     response: { 200: plainAnswer('The secret from now on.', hookAnswers.registered.ref), ...errors(400, 404) },
   };
-  app.post('/admin/v1/hooks/:id/rotate', { schema: rotate }, async ({ params: { id }, query }) => {
-    const secret = await hooks.rotate(id, query.grace_seconds);
+  app.post('/admin/v1/hooks/:id/rotate', { schema: rotate }, async ({ params: { id }, query, headers }) => {
+    const secret = await hooks.rotate(id, query.grace_seconds, recordFor({ headers }));
     return { hook: await answered(id), secret };
   });
   const test = {
@@ -103,10 +130,11 @@ function hookView(id: string, known: KnownHook, heads: Heads) {
     id,
     url: known.url,
     description: known.description,
-    streams: known.positions.map(({ stream, sequence }) => ({
-      name: stream,
-      position: sequence,
-      lag_events: lagOf(heads, stream, sequence),
+    streams: known.positions.map((one) => ({
+      name: one.stream,
+      position: one.sequence,
+      lag_events: lagOf(heads, one.stream, one.sequence),
+      created_anew: isOfAnother(heads, one),
     })),
     types: known.types.map((type) => (isFactType(type) ? eventType(type) : type)),
     entity: known.entity ?? null,

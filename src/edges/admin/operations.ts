@@ -32,6 +32,11 @@ export type OperatorWork = Readonly<{
    */
   start: (act: Act, work: OperationWork) => Promise<Operation>;
   /**
+   * Records a short act from before it is done to how it ended, and returns or throws what it did. Neither counts it
+   * for the operations that run nor can it be cancelled.
+   */
+  record: RecordAct;
+  /**
    * Ends the work of an operation that runs, and returns it; nothing where it has ended. Fails with `CONFLICT` where
    * another process works on it.
    */
@@ -41,6 +46,9 @@ export type OperatorWork = Readonly<{
   /** Ends all that run here as interrupted, and waits for them. */
   close: () => Promise<void>;
 }>;
+
+/** Does a short act of an operator, which the log records. */
+export type RecordAct = <T extends object>(act: Act, work: () => Promise<T>) => Promise<T>;
 
 /** What operations need. */
 export type OperationsOptions = Readonly<{
@@ -91,6 +99,7 @@ export function createOperations(options: OperationsOptions): OperatorWork {
       const { requested } = running.get(id) ?? startEntry({ id, act, work }, { ...options, running, closing });
       return sameAct(await requested, act);
     },
+    record: recorderOf({ ...options, closing }),
     cancel: async (id) => {
       const one = await find(id);
       if (one.status === 'running' && !running.has(id))
@@ -116,7 +125,8 @@ function sameAct(known: Operation, { act, target }: Act): Operation {
   throw new AppError('CONFLICT', `This Idempotency-Key was used to ${known.act} ${known.target}.`);
 }
 
-type Starting = OperationsOptions & Readonly<{ running: Map<string, Entry>; closing: AbortController }>;
+type Carrying = OperationsOptions & Readonly<{ closing: AbortController }>;
+type Starting = Carrying & Readonly<{ running: Map<string, Entry> }>;
 type Wanted = Readonly<{ id: string; act: Act; work: OperationWork }>;
 
 /** Takes a slot at once, so that no more than may run do; gives it back where the request turns out to be known. */
@@ -146,9 +156,26 @@ function startEntry({ id, act, work }: Wanted, starting: Starting): Entry {
   return entry;
 }
 
+function recorderOf(options: Carrying): RecordAct {
+  const { records, holder } = options;
+  return async <T extends object>(act: Act, work: () => Promise<T>): Promise<T> => {
+    const id = operationId(undefined);
+    await records.request(id, act, await holder.announced());
+    const done = Promise.withResolvers<T>();
+    const entry = { progress: null, first: undefined, stop: new AbortController() };
+    const observed = async (): Promise<object> => {
+      done.resolve(work());
+      await done.promise;
+      return {};
+    };
+    await carryOut({ id, entry, work: observed }, options);
+    return await done.promise;
+  };
+}
+
 async function carryOut(
-  { id, entry, work }: Readonly<{ id: string; entry: Entry; work: OperationWork }>,
-  { records, clock, logger, closing }: Starting,
+  { id, entry, work }: Readonly<{ id: string; entry: Pick<Entry, 'stop' | 'progress' | 'first'>; work: OperationWork }>,
+  { records, clock, logger, closing }: Carrying,
 ): Promise<void> {
   const { signal } = entry.stop;
   const [outcome] = await Promise.allSettled([
@@ -183,7 +210,11 @@ function endOf(
   return { step: 'fail', operation, code, message };
 }
 
-function note(entry: Entry, { done, total }: Pick<OperationProgress, 'done' | 'total'>, at: number): void {
+function note(
+  entry: Pick<Entry, 'progress' | 'first'>,
+  { done, total }: Pick<OperationProgress, 'done' | 'total'>,
+  at: number,
+): void {
   entry.first ??= { done, at };
   const { first } = entry;
   const most = Math.max(done, total);

@@ -28,18 +28,32 @@ export type HookRequest = Readonly<{
 /** What came of an event that was sent to try a hook out. */
 export type TestedHook = Readonly<{ id: string; acknowledged: boolean; status: number | null; reason: string | null }>;
 
-/** The webhooks of a network for its operator; an id that there is not fails with `NOT_FOUND`. */
+/** Carries out what an operator wants done to a hook, and records that where it is recorded. */
+export type RecordHookAct = <T extends object>(act: string, hook: string, work: () => Promise<T>) => Promise<T>;
+
+/** What is put to a hook that is there. */
+export type HookChange = Partial<Omit<HookRequest, 'from'>> & Readonly<{ enabled?: boolean }>;
+
+/**
+ * The webhooks of a network for its operator; an id that there is not fails with `NOT_FOUND`. What is refused reaches
+ * no `record`.
+ */
 export type HookAdministration = Readonly<{
   list: () => Promise<ReadonlyMap<string, KnownHook>>;
   find: (id: string) => Promise<KnownHook>;
   /** Fails with `INVALID_ARGUMENT` for what cannot be sent to or followed, with `CONFLICT` where there are too many. */
-  register: (request: HookRequest) => Promise<Readonly<{ hook: string; known: KnownHook; secret: string }>>;
-  change: (id: string, change: Partial<Omit<HookRequest, 'from'>> & Readonly<{ enabled?: boolean }>) => Promise<void>;
-  replay: (id: string, to: Readonly<{ from: number; stream?: StreamName }>) => Promise<void>;
+  register: (
+    request: HookRequest,
+    record?: RecordHookAct,
+  ) => Promise<Readonly<{ hook: string; known: KnownHook; secret: string }>>;
+  change: (id: string, change: HookChange, record?: RecordHookAct) => Promise<void>;
+  /** Makes what waits due at once, and enables a hook that is disabled. */
+  retry: (id: string, record?: RecordHookAct) => Promise<void>;
+  replay: (id: string, to: Readonly<{ from: number; stream?: StreamName }>, record?: RecordHookAct) => Promise<void>;
   /** Returns the new secret; the one before signs too for some seconds. */
-  rotate: (id: string, graceSeconds: number) => Promise<string>;
+  rotate: (id: string, graceSeconds: number, record?: RecordHookAct) => Promise<string>;
   test: (id: string) => Promise<TestedHook>;
-  remove: (id: string) => Promise<void>;
+  remove: (id: string, record?: RecordHookAct) => Promise<void>;
 }>;
 
 /** What the administration works with. */
@@ -71,11 +85,11 @@ export function createHookAdministration(options: HookOptions): HookAdministrati
     throw new AppError('NOT_FOUND', 'There is no such webhook.');
   };
   const carryOut = (act: HookAct): Promise<KnownHook> => carryOutAct(log, act);
-  const act = async (id: string, what: HookActOf): Promise<KnownHook> => {
+  const act: ActOnHook = async (id, what, record = unrecorded) => {
     await find(id);
-    return await carryOut({ ...what, hook: id, at: now() });
+    return await record(`${what.act}_hook`, id, () => carryOut({ ...what, hook: id, at: now() }));
   };
-  const register: HookAdministration['register'] = async (request) => {
+  const register: HookAdministration['register'] = async (request, record = unrecorded) => {
     await checkAddress(request.url, options);
     const filter = filterOf(request);
     const { size } = await list();
@@ -83,29 +97,33 @@ export function createHookAdministration(options: HookOptions): HookAdministrati
     const hook = randomBytes(idBytes).toString('base64url');
     const positions = positionsFrom(await heads(), request.streams, request.from);
     const master = await key();
-    const known = await carryOut({ act: 'register', hook, at: now(), filter, key: fingerprintOf(master), positions });
+    const first = { act: 'register', hook, at: now(), filter, key: fingerprintOf(master), positions } as const;
+    const known = await record('register_hook', hook, () => carryOut(first));
     return { hook, known, secret: secretOf(master, hook, known.secret) };
   };
   return {
     list,
     find,
     register,
-    change: async (id, { enabled, ...change }) => await changeHook(options, { id, enabled, change, find, act }),
-    replay: async (id, { from, stream }) => {
+    change: async (id, change, record) => await changeHook(options, { id, change, record, find, act }),
+    retry: async (id, record = unrecorded) =>
+      void (await act(id, { act: 'enable' }, (_, hook, work) => record('retry_hook', hook, work))),
+    replay: async (id, { from, stream }, record) => {
       const { streams } = await find(id);
       if (stream !== undefined && !streams.includes(stream))
         throw new AppError('INVALID_ARGUMENT', `The webhook follows ${streams.join(', ')}, not ${stream}.`);
-      const positions = positionsFrom(await heads(), stream === undefined ? streams : [stream], from);
-      await act(id, { act: 'replay', positions });
+      const wanted = stream === undefined ? (streams as StreamName[]) : [stream];
+      const positions = positionsFrom(await heads(), wanted, from);
+      await act(id, { act: 'replay', positions }, record);
     },
-    rotate: async (id, graceSeconds) => {
+    rotate: async (id, graceSeconds, record) => {
       const master = await key();
       const previousUntil = graceSeconds > 0 ? new Date(clock() + graceSeconds * 1000).toISOString() : undefined;
-      const { secret } = await act(id, { act: 'rotate', key: fingerprintOf(master), previousUntil });
+      const { secret } = await act(id, { act: 'rotate', key: fingerprintOf(master), previousUntil }, record);
       return secretOf(master, id, secret);
     },
     test: async (id) => await sendTest(options, id, await find(id)),
-    remove: async (id) => void (await act(id, { act: 'remove' })),
+    remove: async (id, record) => void (await act(id, { act: 'remove' }, record)),
   };
 }
 
@@ -118,15 +136,22 @@ async function carryOutAct(log: HookOptions['log'], act: HookAct): Promise<Known
 
 type HookActOf = HookAct extends infer One ? (One extends unknown ? Omit<One, 'hook' | 'at'> : never) : never;
 
+type ActOnHook = (id: string, what: HookActOf, record?: RecordHookAct) => Promise<KnownHook>;
+
+const unrecorded: RecordHookAct = async (_act, _hook, work) => await work();
+
 type Changing = Readonly<{
   id: string;
-  enabled: boolean | undefined;
-  change: Partial<Omit<HookRequest, 'from'>>;
+  change: HookChange;
+  record: RecordHookAct | undefined;
   find: HookAdministration['find'];
-  act: (id: string, what: HookActOf) => Promise<KnownHook>;
+  act: ActOnHook;
 }>;
 
-async function changeHook(options: HookOptions, { id, enabled, change, find, act }: Changing): Promise<void> {
+async function changeHook(
+  options: HookOptions,
+  { id, change: { enabled, ...change }, record, find, act }: Changing,
+): Promise<void> {
   const known = await find(id);
   if (Object.keys(change).length > 0) {
     if (change.url !== undefined) await checkAddress(change.url, options);
@@ -141,9 +166,9 @@ async function changeHook(options: HookOptions, { id, enabled, change, find, act
       types: whole.types,
       ...(entity !== undefined && { entity: entity === '' ? undefined : entity }),
     };
-    await act(id, { act: 'change', filter, positions: positionsFrom(await options.heads(), streams) });
+    await act(id, { act: 'change', filter, positions: positionsFrom(await options.heads(), streams) }, record);
   }
-  if (enabled !== undefined) await act(id, { act: enabled ? 'enable' : 'disable' });
+  if (enabled !== undefined) await act(id, { act: enabled ? 'enable' : 'disable' }, record);
 }
 
 function filterOf({ url, description = '', streams, types = [], entity }: HookRequest): HookFilter {
@@ -156,13 +181,13 @@ function filterOf({ url, description = '', streams, types = [], entity }: HookRe
 }
 
 /** Positions after which deliveries start: before a first sequence, or the ends of the streams. */
-function positionsFrom(heads: Heads, streams: readonly string[], from?: number): HookPosition[] {
-  const ends = new Map(Object.entries(heads).map(([stream, head]) => [stream, head?.lastSequence ?? 0]));
+function positionsFrom(heads: Heads, streams: readonly StreamName[], from?: number): HookPosition[] {
   return streams.map((stream) => {
-    const end = ends.get(stream) ?? 0;
+    const { lastSequence: end = 0, incarnation } = heads[stream] ?? {};
     if (from !== undefined && from > end + 1)
       throw new AppError('BEYOND_HEAD', `${stream} ends at ${end}: it has no event ${from} yet.`);
-    return { stream, sequence: from === undefined ? end : from - 1 };
+    const sequence = from === undefined ? end : from - 1;
+    return { stream, sequence, ...(incarnation !== undefined && { incarnation }) };
   });
 }
 

@@ -1,5 +1,5 @@
 import prettyMs from 'pretty-ms';
-import type { KnownHook } from '../../commands/hooks/hook-state.ts';
+import type { HookPosition, KnownHook } from '../../commands/hooks/hook-state.ts';
 import type { Heads } from '../../engine/log/head.ts';
 import type { Log } from '../../engine/log/log.ts';
 import { figures } from '../../kit/figures.ts';
@@ -56,6 +56,16 @@ export function lagOf(heads: Heads, stream: string, sequence: number): number {
   return Math.max(0, endOf(heads, stream) - sequence);
 }
 
+/**
+ * Whether a position is of a stream that was created anew since; where it names no incarnation, that shows only while it
+ * is beyond the end.
+ */
+export function isOfAnother(heads: Heads, { stream, sequence, incarnation }: HookPosition): boolean {
+  const now = Object.entries(heads).find(([name]) => name === stream)?.[1]?.incarnation;
+  if (incarnation !== undefined && now !== undefined) return incarnation !== now;
+  return sequence > endOf(heads, stream);
+}
+
 function endOf(heads: Heads, stream: string): number {
   return Object.entries(heads).find(([name]) => name === stream)?.[1]?.lastSequence ?? 0;
 }
@@ -73,8 +83,8 @@ function warningOf(hook: string, known: KnownHook, { now, ends }: Now): Finding 
   const reason = disabledBecause[known.disabledReason ?? ''];
   if (reason !== undefined) return { component, message: `Nothing is sent: ${reason}.` };
   if (known.status !== 'enabled') return undefined;
-  const beyond = known.positions.find(({ stream, sequence }) => sequence > endOf(ends, stream));
-  if (beyond) return { component, message: `${beyond.stream} was created anew: replay it from where events are due.` };
+  const other = known.positions.find((one) => isOfAnother(ends, one));
+  if (other) return { component, message: `${other.stream} was created anew: replay it from where events are due.` };
   const since = Math.min(...known.waiting.filter(({ attempts }) => attempts > 0).map((one) => Date.parse(one.since)));
   if (now - since < failingForMs || !Number.isFinite(since)) return undefined;
   const age = prettyMs(now - since, { compact: true });

@@ -44,6 +44,7 @@ export class Progress {
   readonly hook: string;
   readonly epoch: number;
   readonly waiting = new Map<EntityKey, WaitingEntity>();
+  readonly #positions: readonly HookPosition[];
   readonly #done: Map<string, number>;
   readonly #claimed: Map<string, number>;
   #pausedUntil: number;
@@ -57,6 +58,7 @@ export class Progress {
   constructor(hook: string, known: KnownHook, now: number) {
     this.hook = hook;
     this.epoch = known.epoch;
+    this.#positions = known.positions;
     this.#done = new Map(known.positions.map(({ stream, sequence }) => [stream, sequence]));
     this.#claimed = new Map(this.#done);
     for (const one of known.waiting) this.waiting.set(entityKey(one), one);
@@ -155,7 +157,7 @@ export class Progress {
     const [delivered, failed, failures] = [this.#delivered, this.#failed, this.#failures];
     [this.#delivered, this.#failed, this.#failures, this.#advanced] = [0, 0, [], 0];
     this.#recordedAt = now;
-    const positions: HookPosition[] = [...this.#done].map(([stream, sequence]) => ({ stream, sequence }));
+    const positions = this.#positions.map((one) => ({ ...one, sequence: this.#done.get(one.stream) ?? one.sequence }));
     const isPaused = this.#pausedUntil > now;
     return {
       hook: this.hook,

@@ -1,6 +1,8 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/config.ts';
+import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
 import { tracingOptions } from '../../../src/kit/tracing/settings.ts';
 import { span, startTracing } from '../../../src/kit/tracing/tracing.ts';
 import { startReceiver as startSpanReceiver } from '../../kit/tracing/otlp-receiver.ts';
@@ -199,6 +201,44 @@ describe('a webhook', () => {
   });
 });
 
+describe('an act on a webhook', () => {
+  const acts = async (hook: string): Promise<readonly Json[]> =>
+    ((await world.admin('GET', 'operations')).body['operations'] as Json[]).filter(({ target }) => target === hook);
+
+  it('is recorded with its operator; what is refused is not', async () => {
+    const { path } = await register(await startReceiver());
+    const hook = path.slice('hooks/'.length);
+    await world.admin('PATCH', path, { enabled: false });
+    expect((await world.admin('PATCH', path, { url: 'ftp://example.org' })).status).toBe(400);
+    expect((await world.admin('POST', `${path}/replay`, { from: 1e9 })).status).toBe(400);
+    expect((await world.admin('POST', `${path}/retry`)).body).toMatchObject({ status: 'enabled' });
+    await world.admin('DELETE', path);
+    const recorded = await acts(hook);
+    expect(recorded.map(({ act }) => act)).toEqual(['remove_hook', 'retry_hook', 'disable_hook', 'register_hook']);
+    for (const one of recorded)
+      expect(one).toMatchObject({ status: 'succeeded', operator: { via: 'socket', name: expect.stringMatching(/./) } });
+  });
+
+  it('shows that a stream was created anew, however long it has become', async () => {
+    const { context } = world;
+    const { path } = await register(await startReceiver(), { streams: ['UPTIME'] });
+    const shown = async () => ((await world.admin('GET', path)).body['streams'] as Json[])[0];
+    expect(await shown()).toMatchObject({ name: 'UPTIME', position: 0, created_anew: false });
+    const manager = await jetstreamManager(context.broker.connection);
+    await manager.streams.delete(streamName('UPTIME', context.network));
+    await ensureStreams(context.broker.connection, context.network);
+    expect(await shown()).toMatchObject({ position: 0, created_anew: true });
+    const warnings = (await world.deliveries.checks[0]?.look())?.warnings;
+    expect(warnings).toContainEqual({
+      component: `webhook ${path.slice('hooks/'.length)}`,
+      message: 'UPTIME was created anew: replay it from where events are due.',
+    });
+    await world.admin('POST', `${path}/replay`, { from: 1 });
+    expect(await shown()).toMatchObject({ created_anew: false });
+    await world.admin('DELETE', path);
+  });
+});
+
 describe('a delivery', () => {
   it('is in the trace of the event that it sends', async () => {
     const spans = await startSpanReceiver();
@@ -222,6 +262,11 @@ describe('a delivery', () => {
 });
 
 describe('the receiver of docs/webhooks.md', () => {
+  it('says how it is started where a port or a secret is missing', async () => {
+    const script = runScript(new URL('../../../examples/webhooks/receive.mjs', import.meta.url), ['whsec_x', '9000']);
+    expect(await script.ended).toEqual([2, null]);
+  });
+
   it('accepts what is signed with its secret, and nothing else', async () => {
     const receiver = await startReceiver();
     const { path, secret } = await register(receiver);
