@@ -8,7 +8,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { actions } from '../../../projections/actions/actions.ts';
 import { explain, statesOf } from '../../../projections/explain.ts';
 import { availability } from '../../../projections/fleet/availability.ts';
-import { supernodes } from '../../../projections/fleet/supernodes.ts';
+import { periods, supernodes } from '../../../projections/fleet/supernodes.ts';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { ActionRow } from '../../../projections/tables.ts';
 import type { RestDependencies } from '../rest/dependencies.ts';
@@ -20,6 +20,7 @@ import type { explainedFields } from './record-schemas.ts';
 /** Each field of a record, explained. */
 export type Explained = Static<typeof explainedFields.schema>;
 
+type EventLocation = Explained[string]['event'];
 type Sources = Pick<RestDependencies, 'events' | 'past' | 'reader'>;
 type Fields = Readonly<Record<string, unknown>>;
 type Shown = Readonly<{ by: Recorded; fields: Fields }>;
@@ -36,9 +37,32 @@ export async function explainedAction(
   const record = { of: 'actions', stream: 'ACTIONS', kind: 'action', id } as const;
   const events = await eventsUpTo(sources, record, positionIn(reading, 'actions'));
   const states: Shown[] = [];
-  for (const { by, row } of folded(() => statesOf(actions, events)))
-    states.push({ by, fields: row ? await fieldsOf(clean(row)) : {} });
-  return placed('ACTIONS', states);
+  const rows = folded(() => statesOf(actions, events));
+  for (const { by, row } of rows) states.push({ by, fields: row ? await fieldsOf(clean(row)) : {} });
+  const { supernodes: joined, ...own } = placed('ACTIONS', states);
+  if (!joined) return own;
+  const accounts = rows.at(-1)?.row?.accounts ?? [];
+  const operators = Array.isArray(joined.value) ? joined.value.map(String) : [];
+  const owning = await Promise.all(
+    operators.map((operator) => owningEvent(sources, { operator, accounts, upTo: positionIn(reading, 'supernodes') })),
+  );
+  const named = owning.filter((event) => event !== null);
+  const last = named.toSorted((a, b) => a.sequence - b.sequence).at(-1);
+  return { ...own, supernodes: { ...joined, event: last ?? joined.event, events: [joined.event, ...named] } };
+}
+
+type Owning = Readonly<{ operator: string; accounts: readonly string[]; upTo: number }>;
+
+/** The event of an operator's record since which it claims accounts as it does now; null where none is known. */
+async function owningEvent(sources: Sources, { operator, accounts, upTo }: Owning): Promise<EventLocation> {
+  const record = { of: 'supernodes', stream: 'NODES', kind: 'node', id: operator } as const;
+  const events = await eventsUpTo(sources, record, upTo);
+  const claims = folded(() => statesOf(supernodes, events)).map(({ by, row }) => ({
+    by,
+    fields: { claimed: row ? periods(row).filter(({ account }) => accounts.includes(account)) : [] },
+  }));
+  const { claimed } = explain(claims);
+  return claimed ? locationOf('NODES', claimed.by) : null;
 }
 
 /** Fields of a SuperNode that the chain's list states, and those that follow from all nodes; probes state the rest. */
@@ -123,6 +147,6 @@ function placed(stream: StreamName, states: readonly Shown[]): Explained {
   );
 }
 
-function locationOf(stream: StreamName, { sequence, id, time, fact }: Recorded): Explained[string]['event'] {
+function locationOf(stream: StreamName, { sequence, id, time, fact }: Recorded): NonNullable<EventLocation> {
   return { stream, sequence, id, type: eventType(fact.type), time };
 }

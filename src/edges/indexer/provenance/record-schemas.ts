@@ -24,7 +24,8 @@ const eventLocation = component(
   ),
 );
 
-type Field = Readonly<{ value: unknown; event: Static<typeof eventLocation.schema>; was: unknown }>;
+type Location = Static<typeof eventLocation.schema>;
+type Field = Readonly<{ value: unknown; event: Location; events?: readonly Location[]; was: unknown }>;
 
 /** Which event brought each field of a record to its value. */
 export const explainedFields = component(
@@ -32,8 +33,12 @@ export const explainedFields = component(
   Type.Unsafe<Readonly<Record<string, Field>>>({
     type: 'object',
     description:
-      'Each field of the record by its name: `value`, the `event` that brought it there, and what it `was` before, which is null before the first event.',
-    additionalProperties: { type: 'object', additionalProperties: true, properties: { event: eventLocation.ref } },
+      'Each field of the record by its name: `value`, the `event` that brought it there, and what it `was` before, which is null before the first event. A field that joins records has all their `events`, its own first; `event` is then the last of the others.',
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: true,
+      properties: { event: eventLocation.ref, events: { type: 'array', items: eventLocation.ref } },
+    },
   }),
 );
 

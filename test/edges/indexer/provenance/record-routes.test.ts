@@ -5,11 +5,9 @@ import { catalogue, entityOf, type Fact } from '../../../../src/events/catalogue
 import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
 import { asRecord, type Answer, type RestServer, startRest } from '../rest/rest-server.ts';
 
+type Location = Readonly<{ stream: string; sequence: number; id: string; type: string }>;
 type Explained = Readonly<
-  Record<
-    string,
-    { value: unknown; event: { stream: string; sequence: number; id: string; type: string } | null; was: unknown }
-  >
+  Record<string, { value: unknown; event: Location | null; events?: readonly Location[]; was: unknown }>
 >;
 
 const kindOf = ({ type }: Fact): string => catalogue[type].kind;
@@ -59,13 +57,34 @@ describe('explain=true', () => {
       );
       expect({ ...answer.body, explained: undefined }).toEqual({ ...plain.body, explained: undefined });
       const stored = events.body.events as { sequence: number; event: { id: string; type: string } }[];
-      for (const [name, { value, event, was }] of Object.entries(explained)) {
+      for (const [name, { value, event: last, events: joined, was }] of Object.entries(explained)) {
+        const event = joined ? joined[0] : last;
         const at = own.indexOf(event?.sequence ?? 0);
         expect([id, name, event]).toMatchObject([id, name, { stream: 'ACTIONS', ...idAndType(stored[at]?.event) }]);
         expect([id, name, was]).toEqual([id, name, states[at - 1]?.body[name] ?? null]);
         for (const since of states.slice(at)) expect([id, name, since.body[name]]).toEqual([id, name, value]);
       }
     }
+  });
+
+  it('names events that hold what is new in each field', async () => {
+    let joined = 0;
+    for (const id of actionIds) {
+      const explained = explainedIn(await rest.get(`/v1/actions/${id}?explain=true`));
+      for (const [name, { value, event, events = [], was }] of Object.entries(explained)) {
+        const held = [...events, event].map((one) => (one ? textOf(one) : '')).join('');
+        const before = leavesOf(was).map(String);
+        const fresh = leavesOf(value).filter((leaf) => leaf !== null && !before.includes(String(leaf)));
+        for (const leaf of wordsOf(name, fresh))
+          expect([id, name, leaf, held.includes(leaf)]).toEqual([id, name, leaf, true]);
+      }
+      const { supernodes: { value, event, events = [] } = { value: [], event: null } } = explained;
+      const operators = value as string[];
+      expect(events.slice(1).map((one) => [one.stream, nodeIn(one)])).toEqual(operators.map((one) => ['NODES', one]));
+      if (operators.length > 0) expect(event?.stream).toBe('NODES');
+      joined += operators.length;
+    }
+    expect(joined).toBeGreaterThan(100);
   });
 
   it('is of the instant that as_of names', async () => {
@@ -96,6 +115,28 @@ describe('explain=true', () => {
     }
   });
 });
+
+const textOf = ({ sequence, type }: Location): string => `${JSON.stringify(facts[sequence - 1])}${type}`;
+const nodeIn = ({ sequence }: Location): string => entityOf(facts[sequence - 1] as Fact);
+
+/** All values in plain data. */
+function leavesOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
+}
+
+const typeOf: Readonly<Record<string, string>> = {
+  registered: 'ActionRegistered',
+  finalized: 'ActionFinalized',
+  approved: 'ActionApproved',
+};
+/** What the chain packs into its own bytes. */
+const packed: ReadonlySet<string> = new Set(['metadata', 'file_name', 'public']);
+
+/** How an event writes the new values of a field: a status as its type, all others as they are. */
+const wordsOf = (name: string, values: readonly unknown[]): string[] =>
+  packed.has(name)
+    ? []
+    : values.map((value) => (name === 'status' ? (typeOf[String(value)] ?? '') : JSON.stringify(value)));
 
 const idAndType = (event: { id: string; type: string } | undefined) => ({ id: event?.id, type: event?.type });
 
