@@ -4,6 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import pg from 'pg';
 import { expect } from 'vitest';
+import { streams } from '../../../src/events/streams.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { messagesOf } from '../../../src/engine/log/direct.ts';
 import { until } from '../../support/polling.ts';
@@ -55,6 +56,7 @@ export async function expectSecretsUntold(
     metrics: await textOf(`${gateway}/metrics`, `${program.base}/metrics`),
     answers: [
       await textOf(...addressesOf(program, { action: file.action, uploaded: String(uploaded) })),
+      await facesOf(program, { action: file.action, events: await eventsOf(nc) }),
       JSON.stringify([refused, synced, unsynced]),
     ].join('\n'),
   };
@@ -160,6 +162,43 @@ function addressesOf(
     ...['', `?action_id=${action}`].map((query) => `${gateway}/api/v1/downloads/cascade/tasks${query}`),
     ...['/v1/actions?limit=100', '/readyz', '/about.json', `/v1/actions/${action}`].map((one) => `${base}${one}`),
   ];
+}
+
+/** Every route that the API of the indexer documents, and the events, bundles and proofs that it serves. */
+async function facesOf(
+  { base }: Program,
+  { action, events }: Readonly<{ action: string; events: string }>,
+): Promise<string> {
+  const { paths } = (await (await fetch(`${base}/openapi.json`)).json()) as Readonly<{ paths: object }>;
+  const [, node = ''] = /"id":"([^"]+)"/.exec(await textOf(`${base}/v1/supernodes/metrics`)) ?? [];
+  const [, hash = ''] = /"hash":"([0-9A-F]{64})"/.exec(events) ?? [];
+  const ids = [...events.matchAll(/evt\.(?:request|retrieval)\.[^{]*\{[^{]*?"id":"([^"]+)"/g)].map(([, id = '']) => id);
+  expect(ids.length, 'events of private transfers').toBeGreaterThan(0);
+  const documented = Object.keys(paths)
+    .filter((route) => route !== '/live' && !route.startsWith('/log/') && !route.startsWith('/v1/causes/'))
+    .map((route) => route.replace('{id}', route.startsWith('/v1/actions') ? action : node).replace('{hash}', hash));
+  const logs = streams.flatMap((stream) => {
+    const some = Array.from({ length: 8 }, (_, at) => [`events/${at + 1}`, `proofs/${at + 1}`]).flat();
+    const ofLog = ['checkpoint', 'vkey', 'events?limit=1000', 'tile/0/000', 'tile/entries/000', 'tile/events/000'];
+    return [...ofLog, ...some].map((route) => `/log/${stream}/${route}`);
+  });
+  const causes = ids.slice(-20).map((id) => `/v1/causes/${encodeURIComponent(id)}`);
+  const further = [
+    '/metrics',
+    '/asyncapi.json',
+    '/',
+    `/actions/${action}`,
+    '/transfers',
+    '/about.json',
+    '/models.json',
+  ];
+  const all = [...documented, ...logs, ...causes, ...further];
+  const served: string[] = [];
+  for (let from = 0; from < all.length; from += 8)
+    served.push(await textOf(...all.slice(from, from + 8).map((route) => base + route)));
+  const hasEvent = (type: string) => served.some((text) => text.includes(`"type":"annals.${type}.v1"`));
+  expect([hasEvent('TransferCompleted'), hasEvent('ActionRegistered')], 'private and public').toEqual([false, true]);
+  return served.join('\n');
 }
 
 async function textOf(...urls: readonly string[]): Promise<string> {

@@ -73,8 +73,8 @@ describe('explain=true', () => {
       const explained = explainedIn(await rest.get(`/v1/actions/${id}?explain=true`));
       for (const [name, { value, event, events = [], was }] of Object.entries(explained)) {
         const held = [...events, event].map((one) => (one ? textOf(one) : '')).join('');
-        const before = leavesOf(was).map(String);
-        const fresh = leavesOf(value).filter((leaf) => leaf !== null && !before.includes(String(leaf)));
+        const before = leavesOf(was).map((leaf) => JSON.stringify(leaf));
+        const fresh = leavesOf(value).filter((leaf) => leaf !== null && !before.includes(JSON.stringify(leaf)));
         for (const leaf of wordsOf(name, fresh))
           expect([id, name, leaf, held.includes(leaf)]).toEqual([id, name, leaf, true]);
       }
