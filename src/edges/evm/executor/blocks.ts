@@ -6,6 +6,7 @@ import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import type { ForkPosition, Forks } from './forks.ts';
+import { keccak256 } from './keccak.ts';
 import type { StoredHeader } from './state/node-store.ts';
 
 const numberAt = 8;
@@ -45,7 +46,8 @@ export async function blockRoots(
   transactions: readonly TypedTransaction[],
   receipts: readonly TxReceipt[],
 ): Promise<Readonly<{ transactionsTrie: Uint8Array; receiptTrie: Uint8Array }>> {
-  const [transactionsTrie, receiptsTrie] = [await createMPT(), await createMPT()];
+  const hashing = { useKeyHashingFunction: keccak256 };
+  const [transactionsTrie, receiptsTrie] = [await createMPT(hashing), await createMPT(hashing)];
   for (const [index, transaction] of transactions.entries()) {
     await transactionsTrie.put(RLP.encode(index), transaction.serialize());
     const receipt = receipts[index];

@@ -4,6 +4,7 @@ import { paramsEVM } from '@ethereumjs/evm';
 import { paramsTx } from '@ethereumjs/tx';
 import { paramsVM } from '@ethereumjs/vm';
 import { type ChainConfig, chainParameters } from './state/genesis.ts';
+import { keccak256 } from './keccak.ts';
 import { kzg } from './kzg.ts';
 import { recoverKey } from './recover.ts';
 
@@ -49,7 +50,7 @@ export function createForks(config: ChainConfig): Forks {
   };
 }
 
-const customCrypto = { ecrecover: recoverKey, kzg };
+const customCrypto = { ecrecover: recoverKey, kzg, keccak256 };
 
 type Overrides = Parameters<Common['updateParams']>[0];
 

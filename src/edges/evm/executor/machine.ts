@@ -36,7 +36,7 @@ export async function createMachine(
   db: TrieDb,
   { common, blocks, ledger }: Readonly<{ common: Common; blocks: BlockHashes; ledger: Genesis | undefined }>,
 ): Promise<Machine> {
-  const state = await openState(db, common);
+  const state = openState(db, common);
   const blockchain = { ...blocks, putBlock: () => Promise.resolve(), shallowCopy: () => blockchain };
   let called: Message | undefined;
   const contracts = ledger ? systemContracts(ledger, state, () => called) : [];

@@ -1,5 +1,6 @@
 import { type BatchDBOp, bytesToUnprefixedHex, type DB, KECCAK256_RLP } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
+import { createKnownValues } from '../../../../kit/shims/ethereumjs/known-values.ts';
 import { AppError } from '../../../../kit/errors.ts';
 
 /** A block that the state has passed. */
@@ -45,6 +46,8 @@ export class TrieDb implements DB<string, string | Uint8Array> {
   readonly #store: NodeStore;
   readonly #cache: NodeCache;
   #dirty = new Map<string, Uint8Array>();
+  /** Values that were read in tries of this database. */
+  readonly known = createKnownValues();
 
   constructor(store: NodeStore, cache: NodeCache) {
     this.#store = store;
@@ -97,6 +100,7 @@ export class TrieDb implements DB<string, string | Uint8Array> {
   forget(): void {
     this.#dirty = new Map();
     this.#cache.clear();
+    this.known.clear();
   }
 
   /** Caches stored nodes, so that later readers need not read the store. */

@@ -1,9 +1,9 @@
 import type { Common } from '@ethereumjs/common';
-import { createMPT } from '@ethereumjs/mpt';
-import { Caches } from '@ethereumjs/statemanager';
+import { Caches, type MerkleStateManagerOpts } from '@ethereumjs/statemanager';
 import { type Account, type Address, ValueEncoding } from '@ethereumjs/util';
 import type { ChainEvent } from '../../../../commands/ledger/draft.ts';
 import type { RecordTable } from '../../../../commands/ledger/records.ts';
+import { KnowingTrie, type KnownValues, valueName } from '../../../../kit/shims/ethereumjs/known-values.ts';
 import { SendingState } from '../../../../kit/shims/ethereumjs/sending-state.ts';
 import type { TrieDb } from './node-store.ts';
 
@@ -21,6 +21,14 @@ export class State extends SendingState {
   readonly #marks: number[] = [];
   #records = new Map<string, RecordName>();
   #guard: (() => void) | undefined;
+  readonly #known: KnownValues;
+  readonly #slots: Caches['storage'];
+
+  constructor(options: MerkleStateManagerOpts, known: KnownValues) {
+    super(options);
+    this.#known = known;
+    this.#slots = options.caches?.storage;
+  }
 
   override async checkpoint(): Promise<void> {
     this.#marks.push(this.#told.length);
@@ -96,7 +104,16 @@ export class State extends SendingState {
 
   override async getStorage(address: Address, key: Uint8Array): Promise<Uint8Array> {
     this.#guard?.();
-    return await super.getStorage(address, key);
+    const cache = this.#slots;
+    const isCached = cache === undefined || cache.get(address, key) !== undefined;
+    const account = isCached ? undefined : await super.getAccount(address);
+    if (!cache || !account) return await super.getStorage(address, key);
+    const name = valueName(account.storageRoot, key);
+    const known = this.#known.get(name)?.value;
+    if (known) cache.put(address, key, known);
+    const value = await super.getStorage(address, key);
+    if (!known) this.#known.set(name, { value: cache.get(address, key) ?? null });
+    return value;
   }
 
   override async getCode(address: Address): Promise<Uint8Array> {
@@ -128,13 +145,8 @@ export class State extends SendingState {
 }
 
 /** Opens a state over tries in a database, at the empty root. */
-export async function openState(db: TrieDb, common: Common): Promise<State> {
-  const trie = await createMPT({
-    db,
-    common,
-    useKeyHashing: true,
-    useNodePruning: false,
-    valueEncoding: ValueEncoding.Bytes,
-  });
-  return new State({ common, trie, caches: new Caches() });
+export function openState(db: TrieDb, common: Common): State {
+  const known = db.known;
+  const options = { db, common, useKeyHashing: true, useNodePruning: false, valueEncoding: ValueEncoding.Bytes };
+  return new State({ common, trie: new KnowingTrie(options, known), caches: new Caches() }, known);
 }
