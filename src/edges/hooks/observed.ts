@@ -57,8 +57,8 @@ export function lagOf(heads: Heads, stream: string, sequence: number): number {
 }
 
 /**
- * Whether a position is of a stream that was created anew since; where it names no incarnation, that shows only while it
- * is beyond the end.
+ * Whether a position is of a stream that was created anew since; where it names no incarnation, that shows only while
+ * it is beyond the end.
  */
 export function isOfAnother(heads: Heads, { stream, sequence, incarnation }: HookPosition): boolean {
   const now = Object.entries(heads).find(([name]) => name === stream)?.[1]?.incarnation;
