@@ -56,6 +56,7 @@ async function modelStates({ reader, lag, pools, network }: RoleContext): Promis
       lag_ms: Math.round(lag.lagMs(one.stream, one.position)),
       stopped_at: one.stoppedAt,
       stopped_reason: one.stoppedReason,
+      paused_at: one.pausedAt,
     })),
     archive: archive.standings.map(({ stream, position, scrubbedAt, findings, repairedAt }) => ({
       stream,

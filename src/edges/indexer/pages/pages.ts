@@ -38,6 +38,8 @@ export type ModelStates = Readonly<{
     lag_ms: number;
     stopped_at: string | null;
     stopped_reason: string | null;
+    /** Since when an operator pauses it. */
+    paused_at: string | null;
   }>[];
   archive: readonly Readonly<{
     stream: string;

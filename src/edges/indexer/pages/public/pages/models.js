@@ -22,7 +22,7 @@ export function Models() {
           head=${['projection', 'state', 'stream', count('position'), count('behind'), count('lag'), count('generation'), count('version')]}
           rows=${projections.map((one) => [
             one.projection,
-            html`<${State} word=${one.stopped_reason === null ? one.status : 'stopped'} /> ${one.stopped_reason ?? ''}`,
+            html`<${Condition} of=${one} />`,
             html`<a href=${link(`/log/${one.stream}`)}>${one.stream}</a>`,
             html`<a href=${link(`/log/${one.stream}/${one.position}`)}>${number(one.position)}</a>`,
             one.status === 'building'
@@ -53,6 +53,13 @@ export function Models() {
     <//>
     <${Json} paths=${['/models.json', '/readyz']} />
   </article>`;
+}
+
+/** @param {{ of: ModelsAnswer['projections'][number] }} props */
+function Condition({ of: { status, stopped_reason: reason, paused_at: pausedAt } }) {
+  if (reason !== null) return html`<${State} word="stopped" /> ${reason}`;
+  if (pausedAt !== null) return html`<${State} word="paused" /> since <${Time} at=${pausedAt} />`;
+  return html`<${State} word=${status} />`;
 }
 
 /** @param {{ position: number, behind: number }} props */
