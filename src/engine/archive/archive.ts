@@ -180,6 +180,7 @@ type KeeperOptions = BothStores &
 
 const afterFailureMs = 1000;
 const watchEachMs = 1000;
+const checkEachMs = 5000;
 
 /**
  * Keeps the archive of all streams until the signal ends it: adds new events, and notifies the auditor of a stream that
@@ -192,9 +193,21 @@ export async function keepArchive(options: KeeperOptions): Promise<void> {
   const hold = (): Promise<void> =>
     leases.hold('archive', signal, async (lease) => {
       const streaming = archivedStreams(options).map((stream) => keepStream(options, stream, lease.signal));
-      await Promise.all([...streaming, signing && keepCheckpoints(signing, lease.signal)]);
+      const others = keepUnarchived(options, lease.signal);
+      await Promise.all([...streaming, others, signing && keepCheckpoints(signing, lease.signal)]);
     });
   await repeat('archive gave up its lease', hold, { everyMs: afterFailureMs, log, signal });
+}
+
+/** Creates streams without an archive anew where the broker has lost them: nothing could be brought back. */
+async function keepUnarchived(options: KeeperOptions, signal: AbortSignal): Promise<void> {
+  const { nc, network, policies, log } = options;
+  const only = streams.filter((stream) => !isArchived(policies[stream]));
+  const check = async (): Promise<void> => {
+    const infos = await Promise.all(only.map((stream) => streamInfo(options, stream)));
+    if (infos.includes(undefined)) await ensureStreams(nc, network, { policies, only });
+  };
+  await repeat('a stream without an archive was not checked', check, { everyMs: checkEachMs, log, signal });
 }
 
 /** A gap that was met, and when. */

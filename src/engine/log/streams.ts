@@ -61,7 +61,7 @@ export function incarnationOf(info: StreamInfo): string {
 }
 
 /**
- * Creates every stream of a network, or checks that it is as it must be; safe to repeat and to race.
+ * Creates every stream of a network, or those named, or checks that it is as it must be; safe to repeat and to race.
  *
  * One that exists gains the kinds that it does not accept yet. Fails with `CONFLICT` when a stream exists with another
  * shape or accepts more than this program knows, and with `UNAVAILABLE` when the server is too old.
@@ -69,7 +69,11 @@ export function incarnationOf(info: StreamInfo): string {
 export async function ensureStreams(
   nc: NatsConnection,
   network: string,
-  { policies = streamTable, ...options }: StreamOptions & Readonly<{ policies?: StreamPolicies }> = {},
+  {
+    policies = streamTable,
+    only = streams,
+    ...options
+  }: StreamOptions & Readonly<{ policies?: StreamPolicies; only?: readonly StreamName[] }> = {},
 ): Promise<void> {
   const version = nc.info?.version ?? '0.0.0';
   if (!gte(version, leastServer))
@@ -79,7 +83,7 @@ export async function ensureStreams(
     const isCluster = nc.info?.cluster !== undefined;
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
     const ensuring = { manager, network, policies, options, fresh };
-    await pRetry(() => Promise.all(streams.map((stream) => ensureStream(ensuring, stream))), {
+    await pRetry(() => Promise.all(only.map((stream) => ensureStream(ensuring, stream))), {
       ...requestedAgain,
       shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
     });

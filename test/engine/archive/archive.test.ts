@@ -252,6 +252,14 @@ test('keepArchive makes a stream again that is gone, though nothing was ever in 
   expect(isDamaged(await scrub(kept, 'LEDGER', options))).toBe(false);
 });
 
+test('keepArchive makes a stream again that is gone and has no archive', async () => {
+  const kept = await keptLog();
+  kept.start();
+  await until('the archive is kept', async () => (await kept.store.head('LEDGER')) !== undefined);
+  await (await jetstreamManager(kept.nc)).streams.delete(streamName('POOL', kept.network));
+  await until('it is there again', async () => (await streamInfo(kept, 'POOL'))?.config.deny_delete === true);
+});
+
 test('keepArchive makes a stream again that is gone, and of which an archive that was made anew knows nothing', async () => {
   const kept = await keptLog();
   await (await jetstreamManager(kept.nc)).streams.delete(streamName('LEDGER', kept.network));
