@@ -9,12 +9,13 @@ export type BodyPace = Readonly<{ paths: readonly string[]; bytesPerSecond: numb
  *
  * Only the time counts in which somebody waits for bytes: a reader that waits for its own disk slows nobody down.
  */
-export function withPace<Request extends Pick<UniversalServerRequest, 'url' | 'body'>>(
+export function withPace<Request extends Pick<UniversalServerRequest, 'body'>>(
   request: Request,
+  path: string,
   pace: BodyPace | undefined,
 ): Request {
-  const { body, url } = request;
-  if (!pace?.paths.includes(new URL(url).pathname) || !isBytes(body)) return request;
+  const { body } = request;
+  if (!pace?.paths.includes(path) || !isBytes(body)) return request;
   return { ...request, body: new PacedBody(body, pace) };
 }
 

@@ -46,7 +46,7 @@ export function createRpcHandler(
     const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
     if (!handler) return answerUnknown(request, response);
     await traceCall(handler, request, response, async () => {
-      const read = withPace(readRequest(request, response), pace);
+      const read = withPace(readRequest(request, response), handler.requestPath, pace);
       const isStream = handler.method.methodKind !== 'unary';
       const withFields = isStream ? acceptLongFields(read.contextValues) : undefined;
       const answer = withPlainMessage(await handler(read));
