@@ -41,6 +41,12 @@ export function spin(_: null, { progress }: TaskContext<'begun'>): never {
   for (;;) Math.random();
 }
 
+/** Leaves a failure that passes to nobody, and goes on. */
+export async function abandon(): Promise<void> {
+  void Promise.reject(new AppError('UNAVAILABLE', 'The store is away for now'));
+  await delay(600_000);
+}
+
 /** Ends its thread. */
 export function crash(code: number): never {
   process.exit(code);

@@ -44,7 +44,7 @@ export class Thread {
     this.#worker = new Worker(program, { name, workerData, execArgv, resourceLimits });
     this.#worker.on('message', (message: FromWorker) => this.#receive(message));
     this.#worker.on('error', (cause) =>
-      this.#end(new AppError('INTERNAL', `Worker ${name} failed: ${reasonOf(cause, memoryMb)}`, { cause })),
+      this.#end(new AppError(codeOf(cause), `Worker ${name} failed: ${reasonOf(cause, memoryMb)}`, { cause })),
     );
     this.#worker.on('exit', (code) => this.#end(new AppError('INTERNAL', `Worker ${name} ended with code ${code}`)));
     // Only a call keeps the process running, not a thread that waits for one.
@@ -122,6 +122,12 @@ export class Thread {
   #late(task: string, timeoutMs: number): AppError {
     return new AppError('DEADLINE', `Task ${task} of worker ${this.#name} took longer than ${timeoutMs / 1000} s`);
   }
+}
+
+/** A failure that passes passes as well where a library left its rejection unhandled, which ends the thread. */
+function codeOf(cause: unknown): 'UNAVAILABLE' | 'INTERNAL' {
+  const isOurs = cause instanceof Error && cause.name === 'AppError' && 'code' in cause;
+  return isOurs && cause.code === 'UNAVAILABLE' ? 'UNAVAILABLE' : 'INTERNAL';
 }
 
 function reasonOf(cause: unknown, memoryMb = 0): string {

@@ -39,6 +39,13 @@ describe('runInWorker', () => {
     expect(failure).toHaveProperty('cause.stack', expect.stringContaining('sample-thread.ts'));
   });
 
+  it('rejects with UNAVAILABLE where a rejection that passes ended the thread, for nothing handled it', async () => {
+    await expect(runInWorker<Sample, 'abandon'>(how, 'abandon', undefined)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('away for now'),
+    });
+  });
+
   it('rejects when the module cannot be loaded', async () => {
     const nowhere = { ...how, module: new URL('no-such-thread.ts', import.meta.url) };
     await expect(runInWorker<Sample, 'where'>(nowhere, 'where', undefined)).rejects.toMatchObject({ code: 'INTERNAL' });
