@@ -164,6 +164,13 @@ describe('the public document', () => {
   });
 });
 
+describe('an instant before every event', () => {
+  it('is answered as empty, however long ago', async () => {
+    for (const time of ['0000-01-01T00:00:00Z', '1677-01-01T00:00:00Z', '1969-12-31T23:59:59Z'])
+      expect(await read(pub, `/v1/actions?as_of=${time}`)).toMatchObject({ total: 0 });
+  });
+});
+
 describe('the document of the administration', () => {
   it('holds for requests that fit it', { timeout }, async () => {
     const problems: string[] = [];

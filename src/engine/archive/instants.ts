@@ -41,10 +41,12 @@ export function createInstants({ pools, network, head }: InstantsOptions): Insta
     ) before on true`;
   return {
     positionAt: async (stream, nanos) => {
+      // No event is older, and the archive's column of nanoseconds ends in 1677.
+      const least = nanos < 0n ? 0n : nanos;
       const deadline = performance.now() + archivedWithinMs;
       let needed: number | undefined;
       for (;;) {
-        const match = await query<Match>(search, [stream, String(nanos)]);
+        const match = await query<Match>(search, [stream, String(least)]);
         const { last = 0, position = 0, isBeforeLast = false } = match ?? {};
         if (isBeforeLast) return Number(position);
         needed ??= (await head(stream)).lastSequence;
