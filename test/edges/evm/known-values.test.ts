@@ -2,6 +2,7 @@ import { Common, Mainnet } from '@ethereumjs/common';
 import { Caches, MerkleStateManager } from '@ethereumjs/statemanager';
 import { Account, type Address, createAddressFromString, setLengthLeft } from '@ethereumjs/util';
 import { expect, it } from 'vitest';
+import { AppError } from '../../../src/kit/errors.ts';
 import { createNodeCache, TrieDb } from '../../../src/edges/evm/executor/state/node-store.ts';
 import { openState } from '../../../src/edges/evm/executor/state/state.ts';
 import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
@@ -83,4 +84,27 @@ it('a value that was read at a root is not looked up again, until the store is s
   expect(await readsOf()).toBe(0);
   db.forget();
   expect(await readsOf()).toBeGreaterThan(0);
+});
+
+it('a write to storage fails where the store is away, and neither hangs nor is left to nobody', async () => {
+  const nodes = createMemoryNodes();
+  let isAway = false;
+  const get: typeof nodes.get = async (hash) => {
+    if (isAway) throw new AppError('UNAVAILABLE', 'The store is away for now');
+    return await nodes.get(hash);
+  };
+  const db = new TrieDb({ ...nodes, get }, createNodeCache());
+  const state = openState(db, new Common({ chain: Mainnet }));
+  const [address] = addresses;
+  if (!address) throw new Error('There are addresses');
+  await state.putAccount(address, new Account(1n, 1n));
+  for (const slot of slots) await state.putStorage(address, slot, Uint8Array.of(7));
+  const root = await state.getStateRoot();
+  await nodes.put({ nodes: db.takeDirty(), header: { number: 0n, hash: '', rlp: new Uint8Array() } });
+  await state.setStateRoot(root);
+  for (const slot of slots) await state.putStorage(address, slot, Uint8Array.of(8));
+  // Going to a root writes what was read before once more; it is stored already.
+  db.takeDirty();
+  isAway = true;
+  await expect(state.getStateRoot()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
