@@ -28,6 +28,8 @@ export function everyPath(quiet: string, busy: string): ReadonlyMap<string, numb
     ...['metrics', 'paymentInfo', 'versions', 'availability', 'incidents', 'events'].map(
       (what) => `/v1/supernodes/${operator}/${what}`,
     ),
+    '/v1/supernodes/records?limit=20',
+    `/v1/supernodes/${operator}/record`,
     ...['stats', 'action-stats', 'unavailable', 'availability'].map((what) => `/v1/supernodes/${what}`),
     '/v1/incidents',
     '/v1/version/matrix',

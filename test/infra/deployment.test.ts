@@ -69,7 +69,7 @@ describe.each(['compose.yaml', 'compose.scaled-out.yaml'])('infra/%s', (file) =>
       }
       for (const mount of (service['volumes'] ?? []) as unknown as string[]) {
         const [from = ''] = mount.split(':');
-        expect(from.startsWith('.//') ? existsSync(path.join(infra, from)) : volumes.includes(from), mount).toBe(true);
+        expect(from.startsWith('./') ? existsSync(path.join(infra, from)) : volumes.includes(from), mount).toBe(true);
       }
       if (service['build'])
         expect(existsSync(path.join(infra, '..', String(service['build']['dockerfile'])))).toBe(true);

@@ -2,15 +2,11 @@ import type { Block } from '@ethereumjs/block';
 import type { InterpreterStep } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
-import { runTx, type VM } from '@ethereumjs/vm';
-import { payBaseFee } from './block-builder.ts';
-import { readBlock } from './blocks.ts';
+import type { VM } from '@ethereumjs/vm';
 import { type CallFrame, type CallTracerOptions, followCalls } from './call-frames.ts';
-import { executionCodes, ExecutionError } from './execution-error.ts';
 import type { Hex } from './outcome.ts';
-import type { At, StateReader } from './reader.ts';
-import { type AccountsItem, applyAccounts } from './sealing.ts';
-import { openBlock } from './system-calls.ts';
+import type { StateReader } from './reader.ts';
+import { replay, type Replayed } from './replay.ts';
 import { type FlatCall, flatCalls, type FlatOptions, type FlatPosition } from './tracers/flat-calls.ts';
 import { followState, type PrestateOptions } from './tracers/prestate.ts';
 import { countSelectors } from './tracers/selectors.ts';
@@ -43,15 +39,13 @@ type OwnConfig = CallTracerOptions & FlatOptions & PrestateOptions;
 /** Options of a tracer; `muxTracer` has those of others by their names. */
 type TracerConfig = OwnConfig & Readonly<Partial<Record<TracerName, OwnConfig | undefined>>>;
 
-/** A block whose transactions are traced, on top of its parent; `opening` is what the rules left to them. */
-export type Traced = Readonly<{
-  parent: At;
-  block: Uint8Array;
-  opening?: AccountsItem | undefined;
-  /** Only this transaction. */
-  index?: number | undefined;
-  options: TraceOptions;
-}>;
+/** A block whose transactions are traced. */
+export type Traced = Replayed &
+  Readonly<{
+    /** Only this transaction. */
+    index?: number | undefined;
+    options: TraceOptions;
+  }>;
 
 /** One instruction, as `debug_trace*` shows it. */
 export type StructLog = Readonly<{
@@ -80,29 +74,20 @@ export type Trace = StructTrace | CallFrame | readonly FlatCall[] | Readonly<Rec
 /** Executes a block again and returns the trace of each transaction, or of one. */
 export async function trace(
   reader: StateReader,
-  { parent, block: rlp, opening, index, options }: Traced,
+  { index: wanted, options, ...replayed }: Traced,
 ): Promise<readonly Readonly<{ txHash: Hex; result: Trace }>[]> {
-  const block = readBlock(rlp, reader.forks);
-  if (block.header.number === 0n) throw new ExecutionError(executionCodes.failed, 'genesis is not traceable');
-  const machine = await reader.machineAt(parent, reader.forks.at(block.header));
-  const { vm } = machine;
   const reported: { txHash: Hex; result: Trace }[] = [];
-  await vm.evm.journal.checkpoint();
-  await openBlock(vm, block.header);
-  if (opening) await applyAccounts(machine, opening);
-  let gasUsed = 0n;
-  for (const [at, tx] of block.transactions.entries()) {
-    if (index !== undefined && at > index) break;
-    const isTraced = index === undefined || index === at;
-    const tracer = isTraced ? tracerOf(vm, options, { block, index: at, tx }) : undefined;
+  await replay(reader, replayed, async ({ block, index, tx, machine: { vm }, run }) => {
+    if (wanted !== undefined && index > wanted) return false;
+    const isTraced = wanted === undefined || wanted === index;
+    const tracer = isTraced ? tracerOf(vm, options, { block, index, tx }) : undefined;
     await tracer?.before?.(tx);
     const stop = tracer && attach(vm, tracer);
-    const result = await runTx(vm, { tx, block, blockGasUsed: gasUsed, skipHardForkValidation: true });
+    const result = await run();
     stop?.();
-    if (reader.config.feesTo === 'coinbase') await payBaseFee(vm, block, result);
     if (tracer) reported.push({ txHash: bytesToHex(tx.hash()), result: await tracer.report(result, tx) });
-    gasUsed += result.totalGasSpent;
-  }
+    return true;
+  });
   return reported;
 }
 

@@ -5,6 +5,7 @@ import { callMethods } from './calls.ts';
 import { examples } from './examples.ts';
 import { debugMethods } from './debug.ts';
 import { feeMethods } from './fees.ts';
+import { fillMethods } from './fill.ts';
 import { filterMethods } from './filters.ts';
 import { nodeMethods } from './node.ts';
 import { otterscanMethods } from './otterscan.ts';
@@ -26,6 +27,7 @@ export const methods: readonly Method[] = [
   ...stateMethods,
   ...callMethods,
   ...feeMethods,
+  ...fillMethods,
   ...poolMethods,
   ...filterMethods,
   ...subscriptionMethods,

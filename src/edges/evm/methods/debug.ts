@@ -4,8 +4,18 @@ import type { BlockHead } from '../chain/chain-blocks.ts';
 import { encodedReceipt } from '../chain/read-receipts.ts';
 import { readBlock } from '../executor/blocks.ts';
 import type { Forks } from '../executor/forks.ts';
+import type { Replayed } from '../executor/replay.ts';
 import { type TraceOptions, tracerNames } from '../executor/trace.ts';
-import { blockId, blockOverrides, bytes, callRequest, hash, stateOverrides } from '../rpc/forms.ts';
+import {
+  address,
+  blockId,
+  blockOverrides,
+  bytes,
+  callRequest,
+  hash,
+  slotKey as key,
+  stateOverrides,
+} from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { knownBlock, requireState, stateBlock } from './block-of.ts';
@@ -47,6 +57,8 @@ const callOptions = {
   }),
   optional: true,
 } as const;
+/** The most slots of one answer. */
+const mostSlots = 1024;
 const traced = Type.Array(Type.Object({ txHash: hash, result: Type.Unknown() }));
 
 type Traces = readonly Readonly<{ txHash: string; result: unknown }>[];
@@ -58,13 +70,17 @@ export async function traces(
   wanted: TraceOptions = {},
   index?: number,
 ): Promise<Traces> {
-  const { reads, blocks } = context;
+  return await context.reads.read('trace', { ...(await replayed(context, head)), index, options: wanted });
+}
+
+/** What a block is executed again from. Fails where the state before it is forgotten. */
+async function replayed(context: MethodContext, head: BlockHead): Promise<Replayed> {
+  const { blocks } = context;
   const parent = await blocks.byNumber(head.number - 1n);
   if (!parent) throw new RpcError(rpcCodes.server, 'genesis is not traceable');
   await requireState(context, parent);
   const { rlp: block, opening } = await blocks.body(head);
-  const input = { parent: parent.header, block, opening, index, options: wanted };
-  return await reads.read('trace', input);
+  return { parent: parent.header, block, opening };
 }
 
 /** The same of a block by its bytes; one that the chain does not have runs on the state after its parent. */
@@ -175,6 +191,29 @@ export const debugMethods: readonly Method[] = [
       const { stateOverrides: states, blockOverrides: block, ...wanted } = how ?? {};
       const values = { at: header, request, gasCap: context.gasCap, stateOverrides: states, blockOverrides: block };
       return await context.reads.read('traceCall', { ...values, options: wanted });
+    },
+  }),
+  method({
+    name: 'debug_storageRangeAt',
+    namespace: 'debug',
+    summary: 'Slots of a contract as a transaction finds them, by the hashes of their numbers; 1,024 at most',
+    params: [
+      of,
+      { name: 'transaction index', schema: Type.Integer({ minimum: 0 }) },
+      { name: 'contract', schema: address },
+      { name: 'first key', schema: key },
+      { name: 'most slots', schema: Type.Integer({ minimum: 0 }) },
+    ],
+    result: Type.Object({
+      storage: Type.Record(Type.String(), Type.Object({ key: Type.Null(), value: hash })),
+      nextKey: Type.Union([hash, Type.Null()]),
+    }),
+    handler: async (context, id, index, contract, start, most) => {
+      const input = { index, address: contract, start, limit: Math.min(most, mostSlots) };
+      return await context.reads.read('storageRange', {
+        ...(await replayed(context, await knownBlock(context, id))),
+        ...input,
+      });
     },
   }),
 ];

@@ -50,6 +50,10 @@ export const examples: Readonly<Record<string, Example>> = {
   eth_getProof: like([unused, [], 'latest'], { address: unused, balance: '0x0', accountProof: ['0xc0'] }),
   eth_call: holds([{ to: identity, input: '0x1234' }, 'latest'], '0x1234'),
   eth_estimateGas: holds([{ to: unused }], '0x5208'),
+  eth_fillTransaction: like([{ to: unused, value: '0x0' }], {
+    raw: '0x02c0',
+    tx: { to: unused, value: '0x0', gas: '0x5208' },
+  }),
   eth_createAccessList: holds([{ to: unused }, 'latest'], { accessList: [], gasUsed: '0x5208' }),
   eth_simulateV1: like([simulation, 'latest'], [{ hash, calls: [{ returnData: '0x1234', status: '0x1' }] }]),
   eth_gasPrice: like([], '0x3b9aca01'),
@@ -116,5 +120,6 @@ export const examples: Readonly<Record<string, Example>> = {
   debug_traceBlockByHash: like([hash, { tracer: 'callTracer' }], []),
   debug_traceBlock: like(['0xc0', { tracer: 'noopTracer' }], []),
   debug_traceTransaction: like([hash, { tracer: 'callTracer' }], { type: 'CALL', gasUsed: '0x5208' }),
+  debug_storageRangeAt: like(['latest', 0, unused, '0x', 1], { storage: {}, nextKey: null }),
   debug_traceCall: like([{ to: unused }, 'latest', { tracer: 'callTracer' }], { type: 'CALL', gasUsed: '0x5208' }),
 };

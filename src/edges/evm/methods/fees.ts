@@ -97,6 +97,12 @@ function rewards(
   });
 }
 
+/** Base fee of the next block, and the tip that is suggested. */
+export async function nextFees(context: MethodContext): Promise<Readonly<{ baseFee: bigint; tip: bigint }>> {
+  const head = await context.blocks.head();
+  return { baseFee: baseFeeAfter(context, head), tip: await suggestedTip(context, head) };
+}
+
 /** Methods that show what gas costs. */
 export const feeMethods: readonly Method[] = [
   method({
@@ -106,8 +112,8 @@ export const feeMethods: readonly Method[] = [
     params: [],
     result: quantity,
     handler: async (context) => {
-      const head = await context.blocks.head();
-      return hex(baseFeeAfter(context, head) + (await suggestedTip(context, head)));
+      const { baseFee, tip } = await nextFees(context);
+      return hex(baseFee + tip);
     },
   }),
   method({

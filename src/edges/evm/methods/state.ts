@@ -34,6 +34,19 @@ async function storageValues(
   return values;
 }
 
+/** The first nonce from one on that no waiting transaction of an account has. */
+export function afterWaiting({ pool }: MethodContext, account: string, nonce: bigint): bigint {
+  const own = new Set(
+    pool
+      .pending()
+      .filter((tx) => tx.getSenderAddress().toString() === account.toLowerCase())
+      .map((tx) => tx.nonce),
+  );
+  let next = nonce;
+  while (own.has(next)) next += 1n;
+  return next;
+}
+
 /** Methods that show accounts. */
 export const stateMethods: readonly Method[] = [
   method({
@@ -53,16 +66,7 @@ export const stateMethods: readonly Method[] = [
     result: quantity,
     handler: async (context, account, id) => {
       const { nonce } = await context.reads.read('account', { at: await header(context, id), address: account });
-      if (id !== 'pending') return hex(nonce);
-      const own = new Set(
-        context.pool
-          .pending()
-          .filter((tx) => tx.getSenderAddress().toString() === account.toLowerCase())
-          .map((tx) => tx.nonce),
-      );
-      let next = nonce;
-      while (own.has(next)) next += 1n;
-      return hex(next);
+      return hex(id === 'pending' ? afterWaiting(context, account, nonce) : nonce);
     },
   }),
   method({

@@ -44,6 +44,9 @@ const named = <Value extends TSchema>(name: TSchema & { pattern?: string }, valu
 /** Slots named in advance. */
 export const accessList = Type.Array(Type.Object({ address, storageKeys: Type.Optional(Type.Array(hash)) }));
 
+/** The first bytes of a key in a trie. */
+export const slotKey = hex('^0x([0-9a-fA-F]{2}){0,32}$', 'Up to 32 bytes in hex digits');
+
 /** A call or an unsigned transaction. */
 export const callRequest = Type.Object(
   {

@@ -6,11 +6,12 @@ import type { Hex } from '../executor/outcome.ts';
 import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
 import { createReader, type StateReader } from '../executor/reader.ts';
 import { simulate } from '../executor/simulate/simulate.ts';
+import { storageRange } from '../executor/storage-range.ts';
 import { trace } from '../executor/trace.ts';
 import type { StateAccess } from './state-access.ts';
 
 /** What can be read of a state, by name. */
-export const readings = { ...accountReads, ...calls, trace, simulate, buildPayload } satisfies Record<
+export const readings = { ...accountReads, ...calls, trace, storageRange, simulate, buildPayload } satisfies Record<
   string,
   (reader: StateReader, input: never) => Promise<unknown>
 >;
