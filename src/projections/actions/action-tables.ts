@@ -61,7 +61,8 @@ export const actionTable = defineTable({
   covered: ['height', 'finalized_height', 'approved_height', 'expired_height', 'type'],
   indexes: [
     { columns: 'kind, id', covered: 'height' },
-    { columns: 'creator, id', covered: 'height, finalized_height, approved_height, type' },
+    // As narrow as the next one: PostgreSQL would read that instead, all of a creator's actions of a range.
+    { columns: 'creator, id', covered: 'height' },
     { columns: 'creator, kind, id', covered: 'height' },
     'created_at, kind, chain_state',
     { columns: 'position', covered: 'kind, height' },

@@ -96,6 +96,9 @@ function changedPayments(reading: Reading, end: CountedFrom): RawBuilder<unknown
     where paid.height >= own.since and (own.until is null or paid.height <= own.until)`;
 }
 
+/** In place of no end: a bound that may be absent is none of an index, which would be read up to its end. */
+const noEnd = sql`9223372036854775807::int8`;
+
 function inCells({ schemas }: Reading): RawBuilder<unknown> {
   return sql`
     select found.denom, found.amount, found.transactions
@@ -104,7 +107,7 @@ function inCells({ schemas }: Reading): RawBuilder<unknown> {
     cross join lateral (
       select counter.* from ${sql.id(schemas.actions, paymentCounters.table.name)} counter
       where counter.account = range.account collate "C"
-        and counter.cell >= range.first and (range.last is null or counter.cell <= range.last)
+        and counter.cell between range.first and coalesce(range.last, ${noEnd})
       offset 0
     ) found`;
 }
@@ -116,7 +119,7 @@ function inRows({ schemas }: Reading): RawBuilder<unknown> {
       as own (account, since, until)
     cross join lateral (
       select * from ${sql.id(schemas.actions, 'payments')} p
-      where p.account = own.account collate "C" and p.height >= own.since and (own.until is null or p.height <= own.until)
+      where p.account = own.account collate "C" and p.height between own.since and coalesce(own.until, ${noEnd})
       offset 0
     ) p`;
 }
