@@ -6,7 +6,7 @@ import type { Hex } from '../executor/outcome.ts';
 import { openPostgresNodes } from '../executor/state/postgres-nodes.ts';
 import { createReader, type StateReader } from '../executor/reader.ts';
 import { simulate } from '../executor/simulate/simulate.ts';
-import { storageRange } from '../executor/storage-range.ts';
+import { storageRange } from '../executor/state/storage-range.ts';
 import { trace } from '../executor/trace.ts';
 import type { StateAccess } from './state-access.ts';
 

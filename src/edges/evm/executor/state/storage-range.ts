@@ -1,9 +1,9 @@
 import { RLP } from '@ethereumjs/rlp';
 import { bytesToHex, createAddressFromString, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
-import { executionCodes, ExecutionError } from './execution-error.ts';
-import type { Hex } from './outcome.ts';
-import type { StateReader } from './reader.ts';
-import { replay, type Replayed } from './replay.ts';
+import { executionCodes, ExecutionError } from '../execution-error.ts';
+import type { Hex } from '../outcome.ts';
+import type { StateReader } from '../reader.ts';
+import { replay, type Replayed } from '../replay.ts';
 
 /** Slots of a contract as the transaction of an index finds them. */
 export type StorageRangeRead = Replayed &
