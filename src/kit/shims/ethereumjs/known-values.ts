@@ -10,6 +10,11 @@ const mostValues = 20_000;
 /** Makes room for known values. */
 export const createKnownValues = (): KnownValues => new LRUCache({ max: mostValues });
 
+/** Remembers a value, as a copy of its own: what was read is often a view of much larger memory. */
+export function remember(known: KnownValues, name: string, value: Uint8Array | null): void {
+  known.set(name, { value: value && Uint8Array.from(value) });
+}
+
 /** Names the value of a key in the trie of a root. */
 export const valueName = (root: Uint8Array, key: Uint8Array): string => latin1(root) + latin1(key);
 
@@ -30,7 +35,7 @@ export class KnowingTrie extends MerklePatriciaTrie {
     const known = this.#known.get(name);
     if (known !== undefined) return known.value;
     const value = await super.get(key, throwIfMissing);
-    this.#known.set(name, { value });
+    remember(this.#known, name, value);
     return value;
   }
 }

@@ -3,7 +3,7 @@ import { Caches, type MerkleStateManagerOpts } from '@ethereumjs/statemanager';
 import { type Account, type Address, ValueEncoding } from '@ethereumjs/util';
 import type { ChainEvent } from '../../../../commands/ledger/draft.ts';
 import type { RecordTable } from '../../../../commands/ledger/records.ts';
-import { KnowingTrie, type KnownValues, valueName } from '../../../../kit/shims/ethereumjs/known-values.ts';
+import { KnowingTrie, type KnownValues, remember, valueName } from '../../../../kit/shims/ethereumjs/known-values.ts';
 import { SendingState } from '../../../../kit/shims/ethereumjs/sending-state.ts';
 import type { TrieDb } from './node-store.ts';
 
@@ -112,7 +112,7 @@ export class State extends SendingState {
     const known = this.#known.get(name)?.value;
     if (known) cache.put(address, key, known);
     const value = await super.getStorage(address, key);
-    if (!known) this.#known.set(name, { value: cache.get(address, key) ?? null });
+    if (!known) remember(this.#known, name, cache.get(address, key) ?? null);
     return value;
   }
 
