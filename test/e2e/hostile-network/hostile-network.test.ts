@@ -1,36 +1,24 @@
-import { connect } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
-import { createDataHasher } from '../../src/edges/chain/files/data-hash.ts';
-import { signText } from '../../src/edges/chain/files/signatures.ts';
-import type { RealNode } from '../../src/edges/local-network/cast.ts';
-import { type Random, randomOf } from '../../src/edges/local-network/random.ts';
-import type { Answering, PeerHost } from '../../src/edges/node/peers/host.ts';
-import { encodeManifest } from '../../src/edges/node/storage/manifest.ts';
-import { hashPiece, pieceBytes } from '../../src/edges/node/storage/piece-hash.ts';
-import { bytesOf, creator, pendingAction, upload as uploadToNode } from '../edges/node/files-under-test.ts';
-import { drippingUpload, strangersSession, unreadDownload } from '../edges/node/hostile/strangers.ts';
-import { piecesIn, ports } from '../edges/node/network-under-test.ts';
-import { type BesiegedNetwork, besiegedNetwork, registering, residentBytes, storageBytes } from './besieged-network.ts';
-import { type Json, type Told, upload } from './gateway/gateway-client.ts';
+import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
+import type { RealNode } from '../../../src/edges/local-network/cast.ts';
+import { randomOf } from '../../../src/edges/local-network/random.ts';
+import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
+import { bytesOf, creator, pendingAction, upload as uploadToNode } from '../../edges/node/files-under-test.ts';
+import { piecesIn, ports } from '../../edges/node/network-under-test.ts';
+import { type BesiegedNetwork, besiegedNetwork, residentBytes, storageBytes } from './besieged-network.ts';
+import { type Json, type Told, upload } from '../gateway/gateway-client.ts';
 
 /** Everything that is left to chance follows from it. */
 const chosen = process.env['HOSTILE_SEED'] ?? String(Math.floor(Math.random() * 1e9));
 /** The chain's REST is stale for so many answers, and for so long. */
 const stale = { answers: 40, ms: Number(process.env['HOSTILE_STALE_MS'] ?? 0) };
 const uploads = Number(process.env['HOSTILE_UPLOADS'] ?? 4);
-const strangers = 200;
 /** Buffers wait for the collector: of 100 MB that a process may hold, it may see a half more for a moment. */
 const mostGrowth = 150 * 2 ** 20;
 
 const undo = new AsyncDisposableStack();
 afterAll(async () => await undo.disposeAsync());
-
-const never = new Promise<never>(() => undefined);
-/** Takes everything, keeps nothing, and gives other bytes than it was asked for. */
-const rotting: Answering = async () => ({ done: true, data: Buffer.from('other bytes') });
-/** Answers signs of life, and nothing that is work. */
-const stalling: Answering = async (query) => (query.case === 'missing' ? { done: true } : await never);
-const lying: Answering = async () => ({ done: false });
 
 /** `attempts` are those that followed another, or were the first; `hedges` those that ran beside a slow one. */
 type Moved = Readonly<{
@@ -41,6 +29,8 @@ type Moved = Readonly<{
   hedges: number;
   reasons: readonly unknown[];
   tookMs: number;
+  /** Each state with its milliseconds since the first. */
+  steps: readonly string[];
 }>;
 
 /** Uploads a file through the gateway, to the end of its task; `onTaken` runs once the gateway has it. */
@@ -68,7 +58,17 @@ async function move(
   const reasons = starts.flatMap((data) => data['previous_error'] ?? []);
   const offsets = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
   const pieces = offsets.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
-  return { action, pieces, file, attempts, hedges, reasons, tookMs: Math.round(performance.now() - startMs) };
+  const tookMs = Math.round(performance.now() - startMs);
+  return { action, pieces, file, attempts, hedges, reasons, tookMs, steps: stepsOf(history) };
+}
+
+/** The states of a history as people read them. */
+function stepsOf(history: readonly Told[]): string[] {
+  const startMs = Date.parse(history[0]?.created_at ?? '');
+  return history.map(({ status, data, created_at: at }) => {
+    const { iteration, supernode } = data as { iteration?: number; supernode?: string };
+    return `${Date.parse(at) - startMs} ${status.replace(/^\w+:/, '')} ${iteration ?? ''} ${supernode ?? ''}`.trim();
+  });
 }
 
 /** The history of a task, once it has ended. */
@@ -77,46 +77,6 @@ async function endedHistory(url: string): Promise<readonly Told[]> {
   const last = async (): Promise<unknown> => (history = (await (await fetch(url)).json()) as Told[]).at(-1)?.status;
   await expect.poll(last, { timeout: 150_000, interval: 100 }).toMatch(/^sdk:(completed|failed)$/);
   return history;
-}
-
-/** Opens the connections of strangers, each from an address that few share. */
-async function besiege({ gateway }: BesiegedNetwork, honest: readonly RealNode[], random: Random, known: string) {
-  const { port } = new URL(gateway.instance.urls['gateway'] ?? '');
-  await Promise.all(
-    Array.from({ length: strangers }, async (_, index) => {
-      const localAddress = `127.78.${Math.floor(index / 100)}.${1 + (index % 100)}`;
-      const deed = random.pick(['drip', 'drip', 'unread', 'idle', 'form']);
-      if (deed === 'form') {
-        const socket = connect({ host: '127.0.0.1', port: Number(port), localAddress }).on('error', () => undefined);
-        const head =
-          'POST /api/v1/actions/cascade HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b';
-        socket.write(`${head}\r\nContent-Length: 900000000\r\n\r\n--b\r\n`);
-        undo.defer(() => void socket.destroy());
-        return;
-      }
-      const [first, ...more] = honest;
-      if (!first) throw new Error('There are honest nodes');
-      const { host } = random.pick([first, ...more]);
-      const session = await strangersSession({ host, port: ports.grpc }, localAddress);
-      undo.defer(() => session.destroy());
-      if (deed === 'drip') drippingUpload(session, bytesOf('s', 200_000), 500);
-      if (deed === 'unread') unreadDownload(session, known);
-    }),
-  );
-}
-
-/** What hostile peers send to each honest node about a file that is being uploaded. */
-async function attack(hosts: readonly PeerHost[], honest: readonly RealNode[], actionId: string, file: Buffer) {
-  const lie = { actionId, dataHash: 'h'.repeat(44), size: file.length, pieces: [hashPiece(Buffer.from('none'))] };
-  const asks = [
-    { case: 'putManifest', value: encodeManifest(lie) },
-    { case: 'putPiece', value: bytesOf('f', pieceBytes) },
-  ] as const;
-  const sent = honest.flatMap(({ host: ip, account: { account } }) => {
-    const peer = { account, ip, port: ports.p2p, isActive: true };
-    return hosts.flatMap((host) => asks.map(async (ask) => await host.ask(peer, ask).catch(() => undefined)));
-  });
-  await Promise.all(sent);
 }
 
 /** The most resident memory of processes, beyond what they have now. */
@@ -160,6 +120,8 @@ function report({ undisturbed, moved, staleAt, grown }: Outcome): void {
       .join(', ')}`,
   ];
   console.log(`hostile network: ${parts.join('; ')}`);
+  for (const { steps } of process.env['HOSTILE_STEPS'] === undefined ? [] : [...undisturbed, ...moved])
+    console.log(`hostile network, steps: ${steps.join(', ')}`);
 }
 
 it(
@@ -188,12 +150,16 @@ it(
     const named = processes.map(({ pid }, index) => [index === 0 ? 'turned' : `node ${index}`, pid ?? 0] as const);
     const growth = await growthOf({ ...Object.fromEntries(named), gateway: gateway.pid });
     const [liar, staller, rotter, ...honest] = nodes as [RealNode, RealNode, RealNode, ...RealNode[]];
-    const hosts = [
-      await network.turn(liar, lying, registering('refuse')),
-      await network.turn(staller, stalling, registering('stall')),
-      await network.turn(rotter, rotting, registering('end')),
-    ] as const;
-    await besiege(network, honest, random, undisturbed[0]?.action ?? '');
+    await network.turn(liar, 'lie');
+    await network.turn(staller, 'stall');
+    await network.turn(rotter, 'rot');
+    await network.hostile({
+      do: 'besiege',
+      gatewayPort: Number(new URL(gateway.instance.urls['gateway'] ?? '').port),
+      honest: honest.map(({ host }) => host),
+      known: undisturbed[0]?.action ?? '',
+      seed: chosen,
+    });
 
     const moved: Moved[] = [];
     const staleAt = random.between(0, uploads - 1);
@@ -203,14 +169,14 @@ it(
       const attacked: Promise<void>[] = [];
       const onTaken = (action: string): void => {
         if (index === staleAt) isStaleOver = network.chain.fallBehind(stale);
-        attacked.push(attack(hosts, honest, action, file));
+        attacked.push(network.hostile({ do: 'attack', honest, actionId: action, size: file.length }));
       };
       moved.push(await move(network, file, onTaken));
       await Promise.all(attacked);
       for (const { state } of (await Promise.all(processes.map(async ({ observe }) => await observe()))).flat())
         expect(state?.storedBytes).toBeLessThanOrEqual(storageBytes);
       // The rotting one goes away in the midst of it all.
-      if (index === 1) await hosts[2].close();
+      if (index === 1) await network.hostile({ do: 'vanish', manner: 'rot' });
     }
     await isStaleOver;
 

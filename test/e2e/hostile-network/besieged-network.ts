@@ -1,27 +1,21 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer, type ServerHttp2Session } from 'node:http2';
 import path from 'node:path';
-import { Code, ConnectError } from '@connectrpc/connect';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
-import { CascadeService } from '../../src/edges/gen/cascade/service_pb.ts';
-import type { Ledger } from '../../src/edges/ledger/run-ledger.ts';
-import { castOf, type RealNode } from '../../src/edges/local-network/cast.ts';
-import { registerNodes } from '../../src/edges/local-network/local-network.ts';
-import { type NodesChild, startNodesChild } from '../../src/edges/local-network/nodes/child.ts';
-import type { HostPlan } from '../../src/edges/local-network/nodes/orders.ts';
-import type { Random } from '../../src/edges/local-network/random.ts';
-import { type Answering, openPeerHost, type PeerHost } from '../../src/edges/node/peers/host.ts';
-import { createDiagnostics } from '../../src/edges/node/status/diagnostics.ts';
-import { freshLog, seed, silent, startLedger } from '../edges/ledger/ledger-under-test.ts';
-import { type Node, taken } from '../edges/gateway/nodes-under-test.ts';
-import { ports } from '../edges/node/network-under-test.ts';
-import { type Program, dataFolder, startProgram } from '../support/programs/program.ts';
-import { freshDatabase, freshNetwork, testNats } from '../support/programs/servers.ts';
-import { type StaleChain, staleChain } from '../support/chains/stale-chain.ts';
+import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
+import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
+import { type NodesChild, startNodesChild } from '../../../src/edges/local-network/nodes/child.ts';
+import type { HostPlan } from '../../../src/edges/local-network/nodes/orders.ts';
+import type { Random } from '../../../src/edges/local-network/random.ts';
+import { freshLog, seed, startLedger } from '../../edges/ledger/ledger-under-test.ts';
+import { ports } from '../../edges/node/network-under-test.ts';
+import { type Program, dataFolder, startProgram } from '../../support/programs/program.ts';
+import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
+import { type StaleChain, staleChain } from '../../support/chains/stale-chain.ts';
+import { startHostileSide } from './hostile-side.ts';
+import type { Manner, Order } from './orders.ts';
 
 /** So many of the nodes turn hostile, the first ones. */
-const hostile = 3;
+const turning = 3;
 /** Most bytes that a node may keep. */
 export const storageBytes = 64 * 2 ** 20;
 
@@ -37,8 +31,10 @@ export type BesiegedNetwork = Readonly<{
   hosts: readonly NodesChild[];
   gateway: Program;
   storageFolder: (node: RealNode) => string;
-  /** Ends a node and answers under its account and at its addresses instead. */
-  turn: (node: RealNode, answering: Answering, register: Node['register']) => Promise<PeerHost>;
+  /** Ends a node; the hostile side answers under its account and at its addresses instead. */
+  turn: (node: RealNode, manner: Manner) => Promise<void>;
+  /** What the hostile side does besides. */
+  hostile: (order: Exclude<Order, { do: 'turn' }>) => Promise<void>;
 }>;
 
 /** Opens the network; it ends with the stack. The order of its nodes follows from the seed. */
@@ -49,10 +45,11 @@ export async function besiegedNetwork(undo: AsyncDisposableStack, random: Random
   const ledger = undo.use(await startLedger(log));
   await registerNodes(ledger, nodes);
   const chain = await staleChain(ledger.url, undo);
+  const hostile = startHostileSide(undo);
   const top = dataFolder();
   const folderOf = ({ moniker }: RealNode): string => path.join(top, moniker);
   const hosts = await Promise.all(
-    nodes.slice(hostile - 1).map(async () => {
+    nodes.slice(turning - 1).map(async () => {
       const child = await startNodesChild(planAt(chain.url));
       undo.defer(child.stop);
       return child;
@@ -60,7 +57,7 @@ export async function besiegedNetwork(undo: AsyncDisposableStack, random: Random
   );
   // Those that turn share one process; each of the others has its own.
   const hostOf = (node: RealNode): NodesChild => {
-    const host = hosts[Math.max(0, nodes.indexOf(node) - hostile + 1)];
+    const host = hosts[Math.max(0, nodes.indexOf(node) - turning + 1)];
     if (!host) throw new Error('Each node has a process');
     return host;
   };
@@ -79,15 +76,11 @@ export async function besiegedNetwork(undo: AsyncDisposableStack, random: Random
     hosts,
     gateway,
     storageFolder: (node) => path.join(folderOf(node), 'storage'),
-    turn: async (node, answering, register) => {
+    turn: async (node, manner) => {
       await hostOf(node).stopNode(node.host);
-      const place = { host: node.host, port: ports.p2p, what: 'a test', remedy: '' };
-      const common = { logger: silent, diagnostics: createDiagnostics() };
-      const opened = await openPeerHost({ place, key: node.account.key, answering, ...common });
-      undo.defer(opened.close);
-      await serveCascade(node.host, register, undo);
-      return opened;
+      await hostile({ do: 'turn', node, manner });
     },
+    hostile,
   };
 }
 
@@ -129,31 +122,6 @@ async function gatewayAt(chainUrl: string): Promise<Program> {
     RATE_LIMIT: 'off',
   };
   return await startProgram({ dataDir: dataFolder(), network: freshNetwork(), env });
-}
-
-async function serveCascade(host: string, register: Node['register'], undo: AsyncDisposableStack): Promise<void> {
-  const sessions = new Set<ServerHttp2Session>();
-  const download = async function* () {
-    yield* [];
-    throw new ConnectError('never heard of it', Code.NotFound);
-  };
-  const routes = connectNodeAdapter({ routes: (router) => router.service(CascadeService, { register, download }) });
-  const server = createServer(routes).on('session', (session) => sessions.add(session));
-  undo.defer(() => {
-    sessions.forEach((session) => session.destroy());
-    server.close();
-  });
-  await once(server.listen(ports.grpc, host), 'listening');
-}
-
-/** How a hostile node registers a file: it refuses, takes nothing, or ends without having done anything. */
-export function registering(how: 'refuse' | 'stall' | 'end'): Node['register'] {
-  return async function* (requests, { signal }) {
-    yield* [];
-    if (how === 'refuse') throw new ConnectError('not today', Code.FailedPrecondition);
-    if (how === 'end') await taken(requests);
-    else if (!signal.aborted) await once(signal, 'abort');
-  };
 }
 
 /** Resident memory of a process. */
