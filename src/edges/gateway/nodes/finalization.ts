@@ -2,11 +2,13 @@ import type { CascadeChain } from '../../chain/files/chain.ts';
 import { wait } from '../../../kit/wait.ts';
 import { untilAnswered } from './patience.ts';
 
-/** Options of the search for an action's finalization. */
+/** Options of the search for an action's finalization; the chain is queried every `pollMs`, sooner at first. */
 export type Finalizing = Readonly<{ txHash: string; pollMs: number; signal: AbortSignal }>;
 
 /** A transaction that is in no block after so many will not come any more. */
 const mostBlocks = 10;
+/** The first pauses are so many times shorter: a node reports a transaction whose block it has seen. */
+const shorterAtFirst = 20;
 /** An action that is pending so many blocks after its transaction was carried out was not finalized by it. */
 const blocksAfterwards = 2;
 
@@ -30,6 +32,7 @@ export async function awaitFinalization(
   { txHash, pollMs, signal }: Finalizing,
 ): Promise<boolean> {
   const { height: from } = await untilAnswered(chain.head, signal);
+  let pauseMs = pollMs / shorterAtFirst;
   for (let sealedAt = Infinity; ;) {
     // The height comes first: what is pending after it was so at that height.
     const { height } = await untilAnswered(chain.head, signal);
@@ -41,7 +44,8 @@ export async function awaitFinalization(
     if (sealed) sealedAt = Math.min(sealedAt, height);
     if (height - from >= mostBlocks || height - sealedAt >= blocksAfterwards)
       throw new Error(`the action is still pending ${height - from} blocks after its transaction was sent`);
-    await wait(pollMs, signal);
+    await wait(pauseMs, signal);
+    pauseMs = Math.min(2 * pauseMs, pollMs);
     signal.throwIfAborted();
   }
 }
