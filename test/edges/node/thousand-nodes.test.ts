@@ -30,6 +30,8 @@ type Behaviour = Readonly<{
   isUp?: (account: string) => boolean;
   /** A node accepts nothing before this resolves. */
   gateOf?: (account: string) => Promise<void> | undefined;
+  /** A node shows no sign of life before this resolves. */
+  lateOf?: (account: string) => Promise<void> | undefined;
   /** After so long a node that accepts nothing counts as one that refuses. */
   limitMs?: number;
 }>;
@@ -37,7 +39,7 @@ type Behaviour = Readonly<{
 /** One node of a network of so many, whose others answer in this process; `isUp` says which of them do. */
 async function networkOf(
   count: number,
-  { isUp = () => true, gateOf = () => undefined, limitMs = anHourMs }: Behaviour = {},
+  { isUp = () => true, gateOf = () => undefined, lateOf = () => undefined, limitMs = anHourMs }: Behaviour = {},
 ) {
   const { folder, remove } = freshFolder();
   undo.push(remove);
@@ -56,7 +58,7 @@ async function networkOf(
     ask: async (peer: Peer, ask: PeerRequest) => {
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
-      if (ask.case !== 'missing') await gateOf(peer.account);
+      await (ask.case === 'missing' ? lateOf : gateOf)(peer.account);
       if (ask.case === 'putPiece' || ask.case === 'putManifest')
         held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
       const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
@@ -141,6 +143,26 @@ describe('a file', () => {
       const sentTo = asked.flatMap(({ account: to, ask }) => (ask.case === 'putPiece' ? [to] : []));
       expect(sentTo.toSorted()).toEqual(['node 1', 'node 3']);
       expect(asked.map(({ account: to, ask }) => `${to} ${String(ask.case)}`)).not.toContain('node 5 putManifest');
+    },
+  );
+
+  it(
+    'goes to nodes that answer later than the others, where one of those is slow',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const others = Promise.withResolvers<void>();
+      const { copies, held, asked } = await networkOf(10, {
+        gateOf: (name) => (name === 'node 1' ? never : undefined),
+        lateOf: (name) => (['node 1', 'node 2'].includes(name) ? undefined : others.promise),
+      });
+      const spread = copies.spread(manifest);
+      await until('the second has the file', () => held.get('node 2')?.has('putPiece') ?? false);
+      expect(new Set(asked.flatMap(({ account: to, ask }) => (ask.case === 'putManifest' ? [to] : [])))).toEqual(
+        new Set(['node 1', 'node 2']),
+      );
+      others.resolve();
+      expect(await spread).toMatchObject({ copies: 3 });
+      expect([...held.keys()].toSorted()).toEqual(['node 2', 'node 3']);
     },
   );
 

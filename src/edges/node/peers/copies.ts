@@ -1,7 +1,7 @@
 import { decodeManifest, type Manifest } from '../storage/manifest.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
-import { giveFile } from './give-file.ts';
+import { createPeerQueue, giveFile } from './give-file.ts';
 import { createGiving, createRecentPeers, type Haste } from './giving.ts';
 import { createPeerPace } from './peer-pace.ts';
 import { createPieceReaders, type PieceReader, type ReaderOptions } from './piece-reader.ts';
@@ -59,14 +59,16 @@ export function createCopies(options: CopiesOptions): Copies {
     spread: async (manifest) => {
       const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
       const spread = { copies: 1, listed };
-      const give = async (peers: readonly Peer[], enough: number, isHasty: boolean): Promise<readonly Peer[]> => {
-        const reachable = await neighbours.reachable(peers, enough, isHasty ? haste.limitsMs.putPiece : undefined);
-        const giving = createGiving(neighbours, storage, isHasty ? haste : undefined);
+      const give = async (peers: readonly Peer[], enough: number, isHasty: boolean): Promise<ReadonlySet<Peer>> => {
+        const queue = createPeerQueue();
+        const withinMs = isHasty ? haste.limitsMs.putPiece : undefined;
+        const reachable = await neighbours.reachable(peers, { enough, withinMs, onLate: queue.add });
         // Those that were overtaken lately are no worse, but the others are faster.
-        const order = reachable.toSorted((one, other) => Number(overtaken.has(one)) - Number(overtaken.has(other)));
-        spread.copies += await giveFile(order, { manifest, giving, wanted: enough, onOvertaken: overtaken.add });
+        queue.add(...reachable.toSorted((one, other) => Number(overtaken.has(one)) - Number(overtaken.has(other))));
+        const giving = createGiving(neighbours, storage, isHasty ? haste : undefined);
+        spread.copies += await giveFile(queue, { manifest, giving, wanted: enough, onOvertaken: overtaken.add });
         giving.end(diagnostics);
-        return reachable;
+        return queue.taken;
       };
       // Those that answer and accept at once have the file first, and the client waits for the slow ones only where the
       // file would have no second copy: repair brings the others later.
@@ -74,9 +76,9 @@ export function createCopies(options: CopiesOptions): Copies {
       for (const peers of [() => group, rest])
         for (let isProgress = true; isProgress && spread.copies < copies;) {
           const left = peers().filter((peer) => !tried.has(peer) && !slow.has(peer));
-          const reachable = await give(left, copies - spread.copies, true);
-          reachable.filter((peer) => !slow.has(peer)).forEach((peer) => tried.add(peer));
-          isProgress = reachable.length > 0;
+          const taken = await give(left, copies - spread.copies, true);
+          taken.forEach((peer) => slow.has(peer) || tried.add(peer));
+          isProgress = taken.size > 0;
         }
       for (const peers of [() => group, rest])
         if (spread.copies < Math.min(fewestCopies, copies))

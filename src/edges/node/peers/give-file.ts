@@ -2,6 +2,37 @@ import type { Manifest } from '../storage/manifest.ts';
 import type { Peer } from './directory.ts';
 import type { Giving } from './giving.ts';
 
+/** Peers in the order in which a file is sent to them; others may join while it is being sent. */
+export type PeerQueue = Readonly<{
+  add: (...peers: readonly Peer[]) => void;
+  take: () => Peer | undefined;
+  /** Those that were taken. */
+  taken: ReadonlySet<Peer>;
+  /** Settles when the next peer joins. */
+  joined: () => Promise<undefined>;
+}>;
+
+/** An empty queue. */
+export function createPeerQueue(): PeerQueue {
+  const left: Peer[] = [];
+  const taken = new Set<Peer>();
+  let joining = Promise.withResolvers<undefined>();
+  return {
+    add: (...peers) => {
+      left.push(...peers);
+      joining.resolve(undefined);
+      joining = Promise.withResolvers();
+    },
+    take: () => {
+      const peer = left.shift();
+      if (peer) taken.add(peer);
+      return peer;
+    },
+    taken,
+    joined: async () => await joining.promise,
+  };
+}
+
 /** A file, and how many more nodes are to have it. */
 export type FileToGive = Readonly<{
   manifest: Manifest;
@@ -19,7 +50,7 @@ const mostBeside = 2;
  * the next, and one that is slow has the next beside it. The first ones that have it suffice.
  */
 export async function giveFile(
-  peers: readonly Peer[],
+  peers: Pick<PeerQueue, 'take' | 'joined'>,
   { manifest, giving, wanted, onOvertaken }: FileToGive,
 ): Promise<number> {
   const ending = new AbortController();
@@ -37,16 +68,15 @@ export async function giveFile(
     return { peer, isAccepted };
   };
   let accepted = 0;
-  const left = [...peers];
   while (accepted < wanted) {
     wake = Promise.withResolvers();
     while (accepted + running.size - Math.min(slow.size, mostBeside) < wanted) {
-      const peer = left.shift();
+      const peer = peers.take();
       if (!peer) break;
       running.set(peer, give(peer));
     }
     if (running.size === 0) break;
-    const ended = await Promise.race([wake.promise, ...running.values()]);
+    const ended = await Promise.race([wake.promise, peers.joined(), ...running.values()]);
     if (!ended) continue;
     running.delete(ended.peer);
     slow.delete(ended.peer);

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import { poll } from '../../../kit/repeat.ts';
-import { wait } from '../../../kit/wait.ts';
 import type { Bans } from './bans.ts';
 import type { Directory, Peer } from './directory.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
@@ -15,11 +14,8 @@ export type Neighbours = Readonly<{
   all: (why: Why) => Promise<readonly Peer[]>;
   /** How many are active, banned ones too. */
   listed: () => Promise<number>;
-  /**
-   * Those of some that answer now; the slow ones are left out as soon as there are `enough` others, and in any case
-   * after `withinMs`.
-   */
-  reachable: (peers: readonly Peer[], enough?: number, withinMs?: number) => Promise<readonly Peer[]>;
+  /** Those of some that answer now, in their order. */
+  reachable: (peers: readonly Peer[], options?: Reaching) => Promise<readonly Peer[]>;
   /** Contacts again those that have not answered for a while. */
   keepInTouch: () => Promise<void>;
   /** Fails with `UNAVAILABLE` where the peer does not answer. */
@@ -30,6 +26,14 @@ export type Neighbours = Readonly<{
   isGone: (peer: Peer) => boolean;
   /** Something that is another one after each start of a peer; undefined before it has answered. */
   startOf: (account: string) => string | undefined;
+}>;
+
+/** The slow ones are left out as soon as there are `enough` others, and in any case after `withinMs`. */
+export type Reaching = Readonly<{
+  enough?: number;
+  withinMs?: number | undefined;
+  /** Receives those that answer after that. */
+  onLate?: (peer: Peer) => void;
 }>;
 
 /** Whose neighbours they are, and when one of them is gone. */
@@ -44,9 +48,9 @@ export type NeighbourOptions = Readonly<{
 
 const ping: PeerRequest = { case: 'missing', value: { names: [] } };
 const pingsAtOnce = 16;
-/** After so long those that have answered suffice, where there are enough of them. */
-const hastyMs = 500;
-const pollMs = 50;
+/** Where enough have answered, the others have as long again, and so long at least and at most. */
+const othersMs = { least: 200, most: 500 };
+const pollMs = 20;
 /** A node is contacted so often before it would count as gone. */
 const timesBeforeGone = 3;
 
@@ -81,22 +85,8 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
     ask: requestPeer,
     isGone,
     startOf: (peer) => starts.get(peer),
-    reachable: async (peers, enough = Infinity, withinMs = Infinity) => {
-      const answered = new Set<Peer>();
-      const pinged = peers.map(async (peer) => {
-        const answer = await limit(() => requestPeer(peer, ping)).catch(() => undefined);
-        if (answer) answered.add(peer);
-      });
-      const settled = Promise.all(pinged);
-      const ending = new AbortController();
-      // One that says nothing holds nobody up where others do.
-      const untilMs = performance.now() + withinMs;
-      const isEnough = (): true | undefined => answered.size >= enough || performance.now() >= untilMs || undefined;
-      const early = wait(hastyMs, ending.signal).then(() => poll(isEnough, { everyMs: pollMs, signal: ending.signal }));
-      await Promise.race([settled, early]);
-      ending.abort();
-      return peers.filter((peer) => answered.has(peer));
-    },
+    reachable: async (peers, reaching) =>
+      await answering(peers, async (peer) => await limit(() => requestPeer(peer, ping)), reaching),
     keepInTouch: async () => {
       const due = (await all('repair')).filter(isDue);
       await Promise.allSettled(due.map((peer) => limit(() => requestPeer(peer, ping))));
@@ -107,4 +97,33 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
         () => false,
       ),
   };
+}
+
+async function answering(
+  peers: readonly Peer[],
+  request: (peer: Peer) => Promise<unknown>,
+  { enough = Infinity, withinMs = Infinity, onLate }: Reaching = {},
+): Promise<readonly Peer[]> {
+  const answered = new Set<Peer>();
+  const ending = new AbortController();
+  const startMs = performance.now();
+  let untilMs = startMs + withinMs;
+  const note = (peer: Peer): void => {
+    if (ending.signal.aborted) return onLate?.(peer);
+    answered.add(peer);
+    const othersHaveMs = Math.min(Math.max(performance.now() - startMs, othersMs.least), othersMs.most);
+    // One that is silent delays nobody where others answer.
+    if (answered.size === enough) untilMs = Math.min(untilMs, performance.now() + othersHaveMs);
+  };
+  const requested = peers.map(async (peer) => {
+    const isThere = await request(peer).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) note(peer);
+  });
+  const isOver = (): true | undefined => performance.now() >= untilMs || undefined;
+  await Promise.race([Promise.all(requested), poll(isOver, { everyMs: pollMs, signal: ending.signal })]);
+  ending.abort();
+  return peers.filter((peer) => answered.has(peer));
 }

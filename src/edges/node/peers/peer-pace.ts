@@ -9,9 +9,9 @@ export type PeerPace = Readonly<{
 }>;
 
 const remembered = 50;
-const fewest = 10;
+const fewest = 2;
 const leastMs = 100;
-/** While too few are known. */
+/** While fewer are known. */
 const usualMs = 500;
 
 /** Nothing is known at first. */
