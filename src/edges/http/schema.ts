@@ -100,18 +100,26 @@ export function readAnswers<S extends TSchema>(
   return { 200: answer(description, schema, readHeaders), 304: notModified, ...errors(...statuses, 412) };
 }
 
+/** The form of a token of `Annals-Position`. */
+export const positionPattern = 'eyJ[A-Za-z0-9_-]{8,2045}';
+
 /** Headers of a request to a route that reads the read models. */
 export const readRequestHeaders = query({
   'Annals-Position': optional(
     Type.String({
+      pattern: `^${positionPattern}$`,
       description:
         'A token of an answer, to a write or a read: this answer includes what that one did, or waits for it.',
     }),
   ),
   Prefer: optional(
-    Type.String({ description: '`wait=N`: how many seconds to wait for it at most; 2 unless set, at most 10.' }),
+    Type.String({
+      minLength: 0,
+      description:
+        '`wait=N`: how many seconds to wait for it at most; 2 unless set, at most 10. Others are passed over.',
+    }),
   ),
-  'If-None-Match': optional(Type.String({ description: 'Tags of answers that the caller has.' })),
+  'If-None-Match': optional(Type.String({ minLength: 0, description: 'Tags of answers that the caller has.' })),
 });
 
 /**
@@ -141,6 +149,24 @@ export function optional<T extends TSchema>(schema: T) {
 export function moment(description: string) {
   return Type.Unsafe<Instant>({ type: 'string', format: 'date-time', description });
 }
+
+/** The parameter of a page behind another; a cursor of another list, or of other filters, is refused. */
+export const cursorParameter = optional(
+  Type.String({
+    pattern: '^[A-Za-z0-9_-]{40,4000}$',
+    description: 'The cursor of the last answer, with the same filters.',
+  }),
+);
+
+/** What answers of server-sent events are documented as: each event has data, and the id that resumes behind it. */
+export const serverSentEvents = {
+  schema: Type.Object({
+    data: Type.Optional(Type.String()),
+    event: Type.Optional(Type.String()),
+    id: Type.Optional(Type.String()),
+    retry: Type.Optional(Type.Integer()),
+  }),
+} as const;
 
 /** Lets Fastify take the types of requests and answers from the schemas. */
 export interface SchemaTypes extends FastifyTypeProvider {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { startTask, newTaskId, recordSteps } from '../../../src/edges/gateway/tasks/task-log.ts';
+import { operationsIn } from '../../support/contract/document.ts';
+import { contractTimeout, problemsOf } from '../../support/contract/problems.ts';
 import { actionOver, type GatewayChanges, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 import { formOf, signatureOf } from './uploading.ts';
 
@@ -136,6 +138,20 @@ it(
     }
   },
 );
+
+it('its document holds for requests that fit it and for hostile ones', { timeout: contractTimeout }, async () => {
+  const gateway = await start();
+  const known = { task_id: [await endedTask(gateway, 'upload'), 'x'], action_id: ['7', '0'] } as const;
+  const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Record<string, unknown>;
+  const operations = operationsIn(document);
+  expect(operations.length).toBeGreaterThan(15);
+  const server = { port: Number(new URL(gateway.url).port) };
+  const problems: string[] = [];
+  for (const operation of operations)
+    for (const kind of ['fitting', 'hostile'] as const)
+      problems.push(...(await problemsOf(operation, server, { kind, known })));
+  expect(problems).toEqual([]);
+});
 
 it('its document names what requests take and streams give', { tags: ['S3.operations'] }, async () => {
   const { url } = await start();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import answers from '../../fixtures/node-status/answers.json' with { type: 'json' };
 import { shapeOf } from '../ledger/shape.ts';
+import { operationsIn } from '../../support/contract/document.ts';
+import { contractTimeout, problemsOf } from '../../support/contract/problems.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
 let node: NodeUnderTest;
@@ -141,6 +143,17 @@ describe('the status port', () => {
     const loaded = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path ?? '');
     expect(loaded.length).toBeGreaterThan(3);
     for (const path of loaded) expect((await ask(path)).status, path).toBe(200);
+  });
+
+  test('holds for requests that fit it and for hostile ones', { timeout: contractTimeout }, async () => {
+    const operations = operationsIn((await (await ask('/swagger.json')).json()) as Record<string, unknown>);
+    expect(operations).toHaveLength(3);
+    const server = { port: Number(new URL(node.http).port) };
+    const problems: string[] = [];
+    for (const operation of operations)
+      for (const kind of ['fitting', 'hostile'] as const)
+        problems.push(...(await problemsOf(operation, server, { kind, known: {} })));
+    expect(problems).toEqual([]);
   });
 
   test('answers 404 in words outside of /api', async () => {

@@ -7,6 +7,7 @@ type Json = Readonly<Record<string, unknown>>;
 export type DocumentSchema = Readonly<{
   type?: string;
   format?: string;
+  pattern?: string;
   enum?: readonly string[];
   minimum?: number;
   maximum?: number;

@@ -5,7 +5,9 @@ import type { DownloadRequests } from '../intake/download-requests.ts';
 import { taskReference } from './schemas.ts';
 
 const requestedWith = Type.Object(
-  { signature: Type.Optional(Type.String({ description: 'Base64; the creator’s, over the action id.' })) },
+  {
+    signature: Type.Optional(Type.String({ minLength: 1, description: 'Base64; the creator’s, over the action id.' })),
+  },
   { description: 'Not needed for a public file.' },
 );
 

@@ -20,19 +20,13 @@ export async function refuseUpload(request: FastifyRequest, reply: FastifyReply,
 }
 
 /**
- * Reads and drops the rest of a refused body for a while, so that its sender can read the answer, and then ends the
- * connection.
+ * Reads and drops the rest of a refused body for a while, so that its sender can read the answer; a connection on which
+ * it does not end by then is cut.
  */
 export function dropRest({ raw }: FastifyRequest, reply: FastifyReply, { code }: AppError): void {
   if (raw.complete) return;
   if (code === 'REQUEST_TIMEOUT') return void reply.header('connection', 'close');
   const cut = setTimeout(() => raw.socket.destroy(), lingerMs).unref();
-  const end = (): void => {
-    if (!raw.readableEnded || !reply.raw.writableFinished) return;
-    clearTimeout(cut);
-    raw.socket.destroySoon();
-  };
   raw.unpipe();
-  raw.once('end', end).resume();
-  reply.raw.once('finish', end);
+  raw.once('end', () => clearTimeout(cut)).resume();
 }

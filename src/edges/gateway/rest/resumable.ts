@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { bodyOf, statusOf } from '../../http/errors.ts';
-import { type App, errors, plainAnswer } from '../../http/schema.ts';
+import { type App, errors, judgedByHandler, plainAnswer } from '../../http/schema.ts';
 import type { Intake } from '../intake/intake.ts';
 import { createResumable, UploadProblem } from '../intake/resumable.ts';
 import { readOpening, readPortion } from '../intake/upload-headers.ts';
@@ -26,7 +26,7 @@ export function resumableRoutes(app: App, path: string, intake: Intake): void {
     reply.headers({ 'cache-control': 'no-store', 'upload-limit': limit });
   });
   app.setErrorHandler(async (caught, request, reply) => await refuse(caught, request, reply));
-  const options = { handlerTimeout: longestMs, config: { slowBody: true } };
+  const options = { handlerTimeout: longestMs, validatorCompiler: judgedByHandler, config: { slowBody: true } };
   app.post(path, { schema: schemas.post, ...options }, async (request, reply) => {
     const opening = readOpening(request.headers);
     const { id } = await resumable.create(opening);
@@ -76,6 +76,26 @@ const progress = {
   'Upload-Offset': { type: 'integer', description: 'Bytes that came.' },
   'Upload-Complete': { type: 'string', description: '`?1` once the file is whole.' },
 };
+
+const isLast = Type.String({
+  enum: ['?0', '?1'],
+  description: '`?1` where the body ends the file, else `?0`.',
+});
+const bytes = { minimum: 0, maximum: 999_999_999_999_999 };
+const openingHeaders = Type.Object({
+  'Annals-Action-Id': Type.String({ minLength: 1 }),
+  'Annals-Signature': Type.String({ minLength: 1, description: 'Base64; the creator’s, over the data hash.' }),
+  'Upload-Complete': isLast,
+  'Upload-Length': Type.Optional(Type.Integer({ ...bytes, description: 'Bytes of the file, where known.' })),
+  'Content-Disposition': Type.Optional(Type.String({ description: 'Names the file.' })),
+});
+const portionHeaders = Type.Object({
+  'Upload-Offset': Type.Integer({ ...bytes, description: 'Where the bytes go.' }),
+  'Upload-Complete': isLast,
+  'Upload-Length': Type.Optional(Type.Integer(bytes)),
+});
+const binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' });
+
 const accepted = plainAnswer('The file is whole, and its task has begun.', taskReference.ref);
 
 const schemas = {
@@ -83,7 +103,8 @@ const schemas = {
     tags: ['Uploads'],
     summary: 'Begin an upload that can be resumed',
     description:
-      'Headers `Annals-Action-Id`, `Annals-Signature` (the creator’s, over the data hash), `Upload-Complete` (`?1` where the body is the whole file, else `?0`), and, where known, `Upload-Length` and `Content-Disposition` with the file name. `Location` names the upload. After draft-ietf-httpbis-resumable-upload.',
+      'With the file, or its first bytes, or none. `Location` names the upload. After draft-ietf-httpbis-resumable-upload.',
+    headers: openingHeaders,
     response: {
       201: { description: 'Go on with PATCH at `Location`.', headers: progress },
       202: accepted,
@@ -95,7 +116,8 @@ const schemas = {
     summary: 'Go on with an upload',
     description:
       'Bytes from `Upload-Offset` on, as `application/partial-upload`; `Upload-Complete: ?1` with the last of them. Bytes that came before a break are kept. 409 with the offset where another one is expected.',
-    consumes: ['application/partial-upload'],
+    headers: portionHeaders,
+    body: { content: { 'application/partial-upload': { schema: binary } } },
     response: {
       204: { description: 'They are on the disk.', headers: progress },
       202: accepted,

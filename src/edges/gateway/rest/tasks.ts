@@ -4,7 +4,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import type { TransferRow } from '../../../projections/tables.ts';
 import { runQuery } from '../../bus.ts';
-import { type App, errors, optional, plainAnswer, query } from '../../http/schema.ts';
+import { type App, errors, optional, plainAnswer, query, serverSentEvents } from '../../http/schema.ts';
 import type { SseStreams } from '../../http/sse.ts';
 import { type ResumableFeed, showFeed } from '../../http/sse-resume.ts';
 import { createSharedFeeds } from '../../http/sse-shared.ts';
@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 const statesAnswer = {
   description: 'The states as events, each with the JSON of one as data; as JSON the latest one.',
   content: {
-    'text/event-stream': { schema: Type.String() },
+    'text/event-stream': serverSentEvents,
     'application/json': { schema: statusEventSchema.ref },
   },
 };

@@ -15,8 +15,8 @@ import { taskReference } from './schemas.ts';
 const formBytes = 64 * 1024;
 
 const uploadForm = Type.Object({
-  action_id: Type.String(),
-  signature: Type.String({ description: 'Base64; the creator’s, over the data hash.' }),
+  action_id: Type.String({ minLength: 1 }),
+  signature: Type.String({ minLength: 1, description: 'Base64; the creator’s, over the data hash.' }),
   file: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }),
 });
 

@@ -1,6 +1,14 @@
 import { Type } from 'typebox';
 import { superNodeStates } from '../../../events/words.ts';
-import { type App, optional, query, readAnswers, readRequestHeaders, words } from '../../http/schema.ts';
+import {
+  type App,
+  cursorParameter,
+  optional,
+  query,
+  readAnswers,
+  readRequestHeaders,
+  words,
+} from '../../http/schema.ts';
 import { minHeight } from '../freshness/freshness.ts';
 import { operatorAddress } from '../rest/addresses.ts';
 import { asOf, instantOf, instantOfWalk, recordInstantOf } from '../rest/as-of.ts';
@@ -25,7 +33,7 @@ export function nodeRecordRoutes(app: App, { read, cursors }: RouteDependencies,
     querystring: query({
       state: optional(words(superNodeStates, { description: 'Only those in this state.' })),
       limit: Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'SuperNodes on a page.' }),
-      cursor: optional(Type.String({ description: 'The cursor of the last answer, with the same filters.' })),
+      cursor: cursorParameter,
       ...params,
     }),
     headers: readRequestHeaders,

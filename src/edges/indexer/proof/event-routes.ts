@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../../engine/archive/event-pages.ts';
 import { publicLogs } from '../../../engine/archive/proof/serving.ts';
 import type { Kind, StreamName } from '../../../events/streams.ts';
 import { AppError } from '../../../kit/errors.ts';
-import { type App, errors, optional, query, words } from '../../http/schema.ts';
+import { type App, errors, optional, query, serverSentEvents, words } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
 import { lastEventId, showFeed } from '../../http/sse-resume.ts';
 import { createEventFeeds, type EventSource, isOfKinds, kindsOf } from './event-tail.ts';
@@ -51,7 +51,7 @@ const page = {
     'Annals-Through': header('Sequence up to which this answer has all of the stream: `after` of the next request.'),
     Link: header('The next page, as `rel="next"`.'),
   },
-  content: { [ndjson]: { schema: Type.String() }, 'text/event-stream': { schema: Type.String() } },
+  content: { [ndjson]: { schema: Type.String() }, 'text/event-stream': serverSentEvents },
 };
 
 type Page = Readonly<{ events: readonly StoredEvent[]; through: number }>;

@@ -80,7 +80,9 @@ const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, descriptio
 /** Parameters of events that something links. */
 export const linkedEventsQuery = query({
   limit,
-  after: optional(Type.String({ description: 'Only events behind this one, such as `ACTIONS:42`.' })),
+  after: optional(
+    Type.String({ pattern: '^[A-Z]+:\\d{1,15}$', description: 'Only events behind this one, such as `ACTIONS:42`.' }),
+  ),
   proofs: proofsParam,
 });
 

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { component, nullable, optional, query, readAnswers, readRequestHeaders } from '../../http/schema.ts';
 import { recordAtHeight } from '../height/at-height.ts';
 import { minHeight } from '../freshness/freshness.ts';
-import { asOf } from '../rest/as-of.ts';
+import { asOf, instantPattern } from '../rest/as-of.ts';
 
 /** The media type of a JSON Patch. */
 export const patchType = 'application/json-patch+json';
@@ -54,6 +54,7 @@ const explainableParams = {
   }),
   diff: optional(
     Type.String({
+      pattern: instantPattern,
       description:
         'Another instant: the answer is the JSON Patch (RFC 6902) from the record at `as_of` to the record then.',
     }),

@@ -1,7 +1,17 @@
 import { Type } from 'typebox';
 import { actionStates, actionTypes, chainStates } from '../../../events/words.ts';
-import { component, moment, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
-import { operatorAddress } from './addresses.ts';
+import {
+  component,
+  cursorParameter,
+  moment,
+  nullable,
+  optional,
+  query,
+  time,
+  wordOf,
+  words,
+} from '../../http/schema.ts';
+import { addressPattern, operatorAddress } from './addresses.ts';
 import { explainedFields } from '../provenance/record-schemas.ts';
 import { asOf } from './as-of.ts';
 import { atHeight } from '../height/at-height.ts';
@@ -109,10 +119,13 @@ const type = optional(words(actionTypes, { description: 'Only this type; both wh
 /** Parameters of the list. */
 export const actionListQuery = query({
   type,
-  creator: optional(Type.String({ description: 'Bech32 address of the registering account.' })),
+  creator: optional(
+    Type.String({ pattern: addressPattern, description: 'Bech32 address of the registering account.' }),
+  ),
   state: optional(words(actionStates, { description: 'Only those whose last step is this one.' })),
   supernode: optional(
     Type.String({
+      pattern: addressPattern,
       description:
         'Only those that this SuperNode finalized: an account means that account, an operator address every account that was its own at the time.',
     }),
@@ -128,7 +141,7 @@ export const actionListQuery = query({
     }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 20, description: 'Actions on a page.' }),
-  cursor: optional(Type.String({ description: 'The cursor of the last answer, with the same filters.' })),
+  cursor: cursorParameter,
   include_transactions: Type.Boolean({
     default: false,
     description: 'Whether each action carries its transactions; 1 and 0 are taken too.',

@@ -6,6 +6,9 @@ import { shown } from '../../http/parameters.ts';
 /** A SuperNode's Bech32 operator address, as answers and paths have it. */
 export const operatorAddress = Type.String({ description: 'Bech32 operator address.' });
 
+/** The form of an address in lower case or in capitals; its checksum is read besides. */
+export const addressPattern = '^(?:[a-z]{1,40}1[02-9ac-hj-np-z]{6,80}|[A-Z]{1,40}1[02-9AC-HJ-NP-Z]{6,80})$';
+
 /** A Bech32 address whose checksum holds, in lower case. */
 export type Address = Readonly<{ text: string; prefix: string }>;
 

@@ -10,15 +10,24 @@ import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Followed } from '../../../projections/reading.ts';
 import type { CursorPosition } from '../../http/cursor.ts';
 import { shown } from '../../http/parameters.ts';
+import { publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { type NamedInstant, parseNamedInstant, parsePositions } from '../../http/positions.ts';
-import { optional } from '../../http/schema.ts';
+import { optional, positionPattern } from '../../http/schema.ts';
 import { positionToken } from './headers.ts';
 
 const nanosPerMs = 1_000_000n;
 
+/** The form of an instant that a request names. */
+export const instantPattern = [
+  `^(?:(?:${publicLogs.join('|')}):\\d{1,15}`,
+  '\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?Z',
+  `${positionPattern})$`,
+].join('|');
+
 /** The parameter of an instant. */
 export const asOf = optional(
   Type.String({
+    pattern: instantPattern,
     description:
       'Answer as of an instant of the past: a token of `Annals-Position`, an RFC 3339 time, or a place such as `ACTIONS:42`. What the index knew then, not what was so on the chain.',
   }),

@@ -3,6 +3,16 @@ import { bondStates, superNodeStates } from '../../../events/words.ts';
 import type { CurrentState } from '../../../projections/fleet/fleet.ts';
 import { shown } from '../../http/parameters.ts';
 
+/** A word in any case, as a pattern: patterns of JSON Schema have no flag for that. */
+const inAnyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+
+/** The form of `currentState`. */
+export const currentStatePattern = [
+  `^(?:(?:${inAnyCase('supernode_state_')})?(?:${superNodeStates.map(inAnyCase).join('|')})`,
+  `(?:${inAnyCase('bond_status_')})?(?:${bondStates.map(inAnyCase).join('|')})`,
+  `${inAnyCase('jailed')})$`,
+].join('|');
+
 /**
  * Reads `currentState`: a state of the SuperNode or of its validator, in any case, also in the chain's long form.
  *

@@ -1,6 +1,5 @@
-import { Type } from 'typebox';
 import { asyncApi } from '../../http/asyncapi.ts';
-import { type App, errors } from '../../http/schema.ts';
+import { type App, errors, serverSentEvents } from '../../http/schema.ts';
 import { createStreams, type SseClient } from '../../http/sse.ts';
 import type { RestDependencies } from './dependencies.ts';
 
@@ -43,7 +42,7 @@ export function liveRoutes(
     response: {
       200: {
         description: 'Events until one side hangs up.',
-        content: { 'text/event-stream': { schema: Type.String() } },
+        content: { 'text/event-stream': serverSentEvents },
       },
       ...errors(429),
     },

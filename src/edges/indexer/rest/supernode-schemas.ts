@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { component, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
+import { component, cursorParameter, nullable, optional, query, time, wordOf, words } from '../../http/schema.ts';
 import { explainedFields } from '../provenance/record-schemas.ts';
 import { operatorAddress } from './addresses.ts';
+import { currentStatePattern } from './current-state.ts';
 import { asOf } from './as-of.ts';
 import { superNodeRecord, superNodeRecords } from '../height/node-answers.ts';
 import { minHeight } from '../freshness/freshness.ts';
@@ -129,6 +130,7 @@ export const unavailableList = component(
 
 const currentState = optional(
   Type.String({
+    pattern: currentStatePattern,
     description:
       'State of the SuperNode (active, disabled, stopped, penalized, postponed, storage_full) or of its validator (bonded, unbonding, unbonded, jailed), in any case, also in the chain’s long form.',
   }),
@@ -143,7 +145,7 @@ export const superNodeListQuery = query({
     Type.Integer({ minimum: 0, maximum: 4_294_967_295, description: 'Failed probes in a row, at least.' }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'SuperNodes on a page.' }),
-  cursor: optional(Type.String({ description: 'The cursor of the last answer, with the same filters.' })),
+  cursor: cursorParameter,
   as_of: asOf,
   min_height: minHeight,
 });

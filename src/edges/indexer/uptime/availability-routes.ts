@@ -103,7 +103,7 @@ function requireWindowOrder({ from, to }: WindowParameters): void {
 
 function readCoverage(text: string | undefined): number {
   if (text === undefined) return 0;
-  const coverage = /^(0|1|0?\.\d{1,9}|0\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : -1;
+  const coverage = /^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : -1;
   if (coverage < 0)
     throw new AppError(
       'INVALID_ARGUMENT',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { component, moment, nullable, optional, query, time, words } from '../../http/schema.ts';
+import { component, cursorParameter, moment, nullable, optional, query, time, words } from '../../http/schema.ts';
 import { operatorAddress } from '../rest/addresses.ts';
 import { minHeight } from '../freshness/freshness.ts';
 import { mostDays } from './window.ts';
@@ -106,13 +106,13 @@ export const incidentList = component(
 const windowParameters = {
   window: optional(
     Type.String({
+      pattern: `^(?:[1-9]\\d?|[1-3]\\d\\d|${mostDays})d$`,
       description: `Days in UTC up to the end, the last one included: 1d to ${mostDays}d; 30d unless from is set.`,
     }),
   ),
   from: optional(moment('Start; the midnight at or before it counts.')),
   to: optional(moment('End; the midnight at or after it counts, or the newest probe where that is earlier.')),
 };
-const cursor = optional(Type.String({ description: 'The cursor of the last answer, with the same filters.' }));
 const limit = Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'Entries on a page.' });
 
 /** Parameters of one node’s availability. */
@@ -138,10 +138,13 @@ export const fleetUptimeQuery = query({
     description: 'By availability, the least first and those of which nothing is known last; or by id.',
   }),
   min_coverage: optional(
-    Type.String({ description: 'Only nodes with at least this coverage: a number from 0 to 1, such as 0.9.' }),
+    Type.String({
+      pattern: '^(?:0|1|0?\\.\\d{1,9}|1\\.0{1,9})$',
+      description: 'Only nodes with at least this coverage: a number from 0 to 1, such as 0.9.',
+    }),
   ),
   limit,
-  cursor,
+  cursor: cursorParameter,
 });
 
 const incidentParameters = {
@@ -149,7 +152,7 @@ const incidentParameters = {
   from: optional(moment('Only incidents that were open at or after it.')),
   to: optional(moment('Only incidents that started before it.')),
   limit,
-  cursor,
+  cursor: cursorParameter,
   min_height: minHeight,
 };
 

@@ -35,8 +35,22 @@ const filesSchema: Schema = {
   },
 };
 
+const refusalSchema: Schema = {
+  type: 'object',
+  properties: { code: { type: 'integer' }, message: { type: 'string' }, details: { type: 'array', items: {} } },
+};
+const refusal = (description: string): object => ({
+  description,
+  content: { 'application/json': { schema: refusalSchema } },
+});
+
 const filesPage = [
-  { name: 'after', in: 'query', description: 'Only files of later actions', schema: { type: 'string' } },
+  {
+    name: 'after',
+    in: 'query',
+    description: 'Only files of later actions',
+    schema: { type: 'string', pattern: '^[1-9]\\d{0,77}$' },
+  },
   {
     name: 'limit',
     in: 'query',
@@ -57,7 +71,6 @@ export function documentOf(version: string): object {
     description: 'Whether the answer carries `p2p_metrics`; `includeP2pMetrics` is taken too',
     schema: { type: 'boolean', default: false },
   };
-  const refusal = { description: 'The parameter is no boolean: `{"code":3,"message":…,"details":[]}`' };
   return {
     openapi: '3.0.3',
     info: { title: 'SuperNode', version, description: 'What this SuperNode says about itself.' },
@@ -68,7 +81,7 @@ export function documentOf(version: string): object {
           summary: 'A snapshot of the node’s health',
           tags: ['SupernodeService'],
           parameters: [withP2pMetrics],
-          responses: { ...answer(StatusResponseSchema), 400: refusal },
+          responses: { ...answer(StatusResponseSchema), 400: refusal('The parameter is no boolean; `code` is 3') },
         },
       },
       '/api/v1/services': {
@@ -86,9 +99,9 @@ export function documentOf(version: string): object {
           tags: ['Files'],
           parameters: filesPage,
           responses: {
-            400: { description: 'A parameter is out of bounds: `{"code":3,"message":…,"details":[]}`' },
+            400: refusal('A parameter is out of bounds; `code` is 3'),
             200: { description: 'The answer', content: { 'application/json': { schema: filesSchema } } },
-            503: { description: 'The read models cannot be read now: `{"code":14,"message":…,"details":[]}`' },
+            503: refusal('The read models cannot be read now; `code` is 14'),
           },
         },
       },
@@ -110,7 +123,8 @@ function schemaOf(message: DescMessage, filed: Map<string, Schema>): Schema {
 function fieldSchema(field: DescField, filed: Map<string, Schema>): Schema {
   switch (field.fieldKind) {
     case 'message':
-      return schemaOf(field.message, filed);
+      // Beside a reference OpenAPI 3.0 reads nothing else.
+      return { allOf: [schemaOf(field.message, filed)], nullable: true };
     case 'scalar':
       return scalarSchema(field.scalar);
     case 'enum':

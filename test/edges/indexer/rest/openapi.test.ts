@@ -30,6 +30,7 @@ const at = (way: string): unknown =>
 const keywords = [
   'type',
   'format',
+  'pattern',
   'enum',
   'minimum',
   'maximum',
