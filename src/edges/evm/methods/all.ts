@@ -16,6 +16,7 @@ import { catalogueMethods } from './catalogue.ts';
 import { stateMethods } from './state.ts';
 import { subscriptionMethods } from './subscriptions.ts';
 import { traceMethods } from './trace.ts';
+import { replayMethods } from './trace-replay.ts';
 
 /** Every method; the settings decide which namespaces are served. */
 export const methods: readonly Method[] = [
@@ -33,6 +34,7 @@ export const methods: readonly Method[] = [
   ...subscriptionMethods,
   ...debugMethods,
   ...traceMethods,
+  ...replayMethods,
   ...otterscanMethods,
   ...searchMethods,
 ].map((one) => {

@@ -113,16 +113,27 @@ export const otterscanMethods: readonly Method[] = [
     handler: () => apiLevel,
   }),
   method({
+    name: 'erigon_getHeaderByNumber',
+    namespace: 'ots',
+    summary: 'The header of a block; Otterscan serves no node that lacks this method',
+    params: [number],
+    result: Type.Union([Type.Null(), Type.Object({ hash, number: quantity, parentHash: hash })]),
+    handler: async ({ blocks }, at) => {
+      const head = await blocks.byNumber(BigInt(at));
+      return head ? headForm(head.fields, head.hash) : null;
+    },
+  }),
+  method({
     name: 'ots_hasCode',
     namespace: 'ots',
     summary: 'Whether an account is a contract',
     params: [
       { name: 'address', schema: address },
-      { name: 'block', schema: blockId, optional: true },
+      { name: 'block', schema: Type.Union([Type.Integer({ minimum: 0 }), blockId]), optional: true },
     ],
     result: Type.Boolean(),
     handler: async (context, account, id) => {
-      const { header } = await stateBlock(context, id);
+      const { header } = await stateBlock(context, typeof id === 'number' ? hex(id) : id);
       return (await context.reads.read('code', { at: header, address: account })).length > 0;
     },
   }),

@@ -5,11 +5,12 @@ import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../../../src/edges/evm/executor/outcome.ts';
 import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
+import requests from '../../../fixtures/otterscan-requests.json' with { type: 'json' };
 import { creationOf } from '../mixed-history.ts';
 
 let chain: SealingChain;
 beforeAll(async () => {
-  chain = await startSealingChain({ namespaces: ['eth', 'ots'] });
+  chain = await startSealingChain({ namespaces: ['eth', 'ots', 'trace'] });
 });
 afterAll(async () => await chain.stop());
 
@@ -91,6 +92,99 @@ test('what a stock Otterscan requests is answered from blocks, traces and states
     receipts: [{ transactionHash: forwarded, logs: null }],
   });
   expect(await ask('ots_getBlockTransactions', block, 1, 25)).toMatchObject({ fullblock: { transactions: [] } });
+});
+
+/** Parts of answers that Otterscan cannot do without; it shows nothing of a page whose answer lacks one. */
+const [text, flag, amount] = [expect.any(String), expect.any(Boolean), expect.stringMatching(/^0x[0-9a-f]+$/)] as [
+  unknown,
+  unknown,
+  unknown,
+];
+const ofHeader = {
+  hash: text,
+  parentHash: text,
+  number: amount,
+  timestamp: amount,
+  nonce: text,
+  difficulty: amount,
+  gasLimit: amount,
+  gasUsed: amount,
+  miner: text,
+  extraData: text,
+};
+const listed = { from: text, gasPrice: amount, value: amount, nonce: amount, input: text, hash: text, type: amount };
+const receipt = { transactionHash: text, gasUsed: amount, status: amount, cumulativeGasUsed: amount, type: amount };
+const found = {
+  txs: expect.arrayContaining([expect.objectContaining(listed)]) as unknown,
+  receipts: expect.arrayContaining([
+    expect.objectContaining({
+      ...receipt,
+      timestamp: expect.any(Number) as unknown,
+      logs: expect.any(Array) as unknown,
+    }),
+  ]) as unknown,
+  firstPage: flag,
+  lastPage: flag,
+};
+const needed: Readonly<Record<string, object>> = {
+  erigon_getHeaderByNumber: ofHeader,
+  ots_getBlockDetails: { block: { ...ofHeader, size: amount, sha3Uncles: text, stateRoot: text }, totalFees: amount },
+  ots_getBlockDetailsByHash: { block: ofHeader, issuance: {}, totalFees: amount },
+  ots_getBlockTransactions: {
+    fullblock: { ...ofHeader, transactions: [listed] },
+    receipts: [receipt],
+  },
+  ots_getInternalOperations: [{ type: 0, from: text, to: text, value: '0x5' }],
+  ots_traceTransaction: [
+    { type: 'CALL', depth: 0 },
+    { type: 'CALL', depth: 1 },
+  ],
+  ots_searchTransactionsBefore: found,
+  ots_searchTransactionsAfter: found,
+};
+
+test.each(requests)('answers what Otterscan requests on its page of $page: $method', async ({ method, params }) => {
+  const [transaction, failed] = await Promise.all(
+    [2, 3].map(async (at) => await ask('ots_getTransactionBySenderAndNonce', funded, at)),
+  );
+  const { blockNumber, blockHash } = (await ask('eth_getTransactionReceipt', transaction)) as Record<string, Hex>;
+  const height = Number(blockNumber);
+  const heights = { $height: height, $heightBefore: height - 1, $heightAfter: height + 1, $blockHash: blockHash };
+  const values: Record<string, unknown> = { ...heights, $transaction: transaction, $failed: failed };
+  const named: Record<string, unknown> = { ...values, $account: funded, $contract: created(0) };
+  const answer = await ask(
+    method,
+    ...params.map((one: unknown) => (typeof one === 'string' && one.startsWith('$') ? named[one] : one)),
+  );
+  expect(answer).not.toBeNull();
+  expect(typeof answer === 'number' ? answer : 1).toBeGreaterThan(0);
+  const form = needed[method];
+  if (form) expect(answer).toMatchObject(form);
+});
+
+test('a header that there is not is null, and a replay shows what changed', async () => {
+  expect(await ask('erigon_getHeaderByNumber', 999_999)).toBe(null);
+  const forwarded = (await ask('ots_getTransactionBySenderAndNonce', funded, 2)) as Hex;
+  const replayed = await ask('trace_replayTransaction', forwarded, ['stateDiff', 'trace']);
+  const balance = { '*': { from: amount, to: amount } };
+  expect(replayed).toMatchObject({
+    output: '0x',
+    vmTrace: null,
+    stateDiff: {
+      [funded]: { balance, code: '=', nonce: { '*': { from: '0x2', to: '0x3' } }, storage: {} },
+      [heir]: { balance: { '+': '0x5' }, code: { '+': '0x' }, nonce: { '+': '0x0' }, storage: {} },
+    },
+    trace: [
+      { action: { callType: 'call', from: funded, to: created(0), value: '0x5' }, subtraces: 1, traceAddress: [] },
+      { action: { from: created(0), to: heir }, subtraces: 0, traceAddress: [0], type: 'call' },
+    ],
+  });
+  expect(await ask('trace_replayTransaction', forwarded, [])).toMatchObject({ stateDiff: null, trace: [] });
+  const { blockNumber } = (await ask('eth_getTransactionReceipt', forwarded)) as { blockNumber: Hex };
+  expect(await ask('trace_replayBlockTransactions', blockNumber, ['stateDiff', 'trace'])).toEqual([
+    { ...(replayed as object), transactionHash: forwarded },
+  ]);
+  expect(await ask('trace_replayTransaction', `0x${'ab'.repeat(32)}`, ['trace'])).toBe(null);
 });
 
 test('searches page by page towards both ends, the newest first', async () => {

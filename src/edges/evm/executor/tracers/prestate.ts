@@ -23,8 +23,16 @@ export type PrestateOptions = Readonly<{
 }>;
 
 /** An account as it is shown: without what it does not have. */
-type ShownAccount = Readonly<{ balance?: Hex; nonce?: number; code?: Hex; storage?: Readonly<Record<Hex, Hex>> }>;
-type Shown = Readonly<Record<string, ShownAccount>>;
+export type PrestateAccount = Readonly<{
+  balance?: Hex;
+  nonce?: number;
+  code?: Hex;
+  storage?: Readonly<Record<Hex, Hex>>;
+}>;
+type Shown = Readonly<Record<string, PrestateAccount>>;
+
+/** What a transaction changed: accounts as they were and, where there still are, with what is other now. */
+export type StateDifference = Readonly<{ post: Shown; pre: Shown }>;
 
 type Known = Readonly<{ address: Address; account: Values; slots: Map<Hex, Hex> }>;
 type Values = Readonly<{ balance: bigint; nonce: bigint; code: Hex }>;
@@ -46,7 +54,7 @@ export function followState(
   { stateManager: state }: VM,
   coinbase: Address,
   options: PrestateOptions,
-): Tracer<Shown | Readonly<{ post: Shown; pre: Shown }>> {
+): Tracer<Shown | StateDifference> {
   const following: Following = { state, options, known: new Map() };
   const { known } = following;
   return {
@@ -101,7 +109,7 @@ function shownOf(
   options: PrestateOptions,
   { balance, nonce, code }: Values,
   slots: ReadonlyMap<Hex, Hex>,
-): ShownAccount {
+): PrestateAccount {
   return {
     balance: `0x${balance.toString(16)}`,
     ...(nonce > 0n && { nonce: Number(nonce) }),
@@ -110,8 +118,8 @@ function shownOf(
   };
 }
 
-async function difference({ state, options, known }: Following): Promise<Readonly<{ post: Shown; pre: Shown }>> {
-  const [post, pre]: [Record<string, ShownAccount>, Record<string, ShownAccount>] = [{}, {}];
+async function difference({ state, options, known }: Following): Promise<StateDifference> {
+  const [post, pre]: [Record<string, PrestateAccount>, Record<string, PrestateAccount>] = [{}, {}];
   for (const [name, one] of known) {
     const { address, account, slots } = one;
     const keepsPre = options.includeEmpty === true || !isEmpty(one);
@@ -126,7 +134,7 @@ async function difference({ state, options, known }: Following): Promise<Readonl
       if (after !== value) changed.set(slot, after);
     }
     const { balance, nonce, code } = now;
-    const shown: ShownAccount = {
+    const shown: PrestateAccount = {
       ...(balance !== account.balance && { balance: `0x${balance.toString(16)}` as const }),
       ...(nonce !== account.nonce && { nonce: Number(nonce) }),
       ...(code !== account.code && options.disableCode !== true && { code }),
