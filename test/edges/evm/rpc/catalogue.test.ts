@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Compile } from 'typebox/compile';
@@ -68,11 +68,13 @@ describe('rpc_discover', () => {
     });
     const socket = new WebSocket(all.wsUrl);
     await once(socket, 'open');
+    // Several messages may come at once: `once` would wait for the next in vain.
+    const messages = on(socket, 'message');
     const send = async (name: string, params: readonly unknown[]): Promise<Answer> => {
       socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params }));
       for (;;) {
-        const [data] = (await once(socket, 'message')) as [Buffer];
-        const answer = JSON.parse(data.toString()) as Answer & { id?: number };
+        const { value } = (await messages.next()) as { value: [Buffer] };
+        const answer = JSON.parse(value[0].toString()) as Answer & { id?: number };
         if (answer.id === 1) return answer;
       }
     };
