@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts';
-import { type Addends, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
+import { type Addends, addendsInTables, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
 import { branchesOf, branchFits, kindsInput, newestFirst, tableOf } from './totals/branches.ts';
+import { countPair } from './totals/pair-counts.ts';
 import { ownerAt, ownedIn } from './ownership.ts';
 import { pastRows } from './past-list.ts';
 import { claimsAt } from './past-owners.ts';
@@ -46,7 +47,7 @@ type Listed = (ListedAction | { readonly id: null }) & { readonly total: number 
 /**
  * A page of actions, the newest first: by id as a number of any size, descending, those below `after`.
  *
- * Page and total come from one statement, hence from one snapshot; the total is exact for every filter. Where the
+ * Page and total are of one snapshot, and the total is exact for every filter. Where the
  * filter names a type or state, each kind is a branch of its own, which reads its index in the order of the list.
  */
 export async function listActions(
@@ -56,12 +57,15 @@ export async function listActions(
   const at = positionOf(reading, 'actions');
   if (at !== undefined) {
     const livePage = (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => pageOf(reading, shape, isUnchanged);
-    return pageIn(await pastRows<Listed>(reading, { filter, after, limit, at, columns: shown, livePage }), limit);
+    const rows = await pastRows<Listed>(reading, { filter, after, limit, at, columns: shown, livePage });
+    return pageIn(rows, { limit, counted: 0 });
   }
   const owners = await ownershipRangesOf(reading, filter);
   const { shape, given } = shapeOf(filter);
-  const addends = addendsOf(filter, owners);
-  const rows = await run<Listed>(reading, {
+  const all = addendsOf(owners);
+  const addends = addendsInTables(filter, all);
+  const counting = countPair(reading, filter, all.counters);
+  const listing = run<Listed>(reading, {
     shape: `list ${reading.schemas.actions} ${Object.keys(shape).join()} ${shapeOfTotal(addends)}`,
     text: () => textOf(reading, shape, addends),
     given: {
@@ -76,12 +80,14 @@ export async function listActions(
       ),
     },
   });
-  return pageIn(rows, limit);
+  const [rows, counted] = await Promise.all([listing, counting]);
+  return pageIn(rows, { limit, counted });
 }
 
-function pageIn(rows: readonly Listed[], limit: number): ActionPage {
+/** Makes a page; `counted` of the total are not in the rows' own. */
+function pageIn(rows: readonly Listed[], { limit, counted }: Readonly<{ limit: number; counted: number }>): ActionPage {
   const result = rows.filter((row) => row.id !== null);
-  return { rows: result.slice(0, limit), total: rows[0]?.total ?? 0, hasMore: result.length > limit };
+  return { rows: result.slice(0, limit), total: (rows[0]?.total ?? 0) + counted, hasMore: result.length > limit };
 }
 
 function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuilder<unknown> {

@@ -5,7 +5,8 @@ import { actionTable } from './action-tables.ts';
 import type { Reading } from '../reading.ts';
 import { markAt, positionInput, supersededAt } from '../relation.ts';
 import { run, slot } from '../statement.ts';
-import { type Addends, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
+import { type Addends, addendsInTables, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
+import { countPair } from './totals/pair-counts.ts';
 import { kindsInput } from './totals/branches.ts';
 import { rowRangesIn } from './totals/ownership-ranges.ts';
 import { ownershipRangesAt } from './past-owners.ts';
@@ -32,7 +33,9 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
   const [owners, mark] = await Promise.all([ownershipRangesAt(reading, filter), markAt(reading, ofActions, at)]);
   const { shape, given } = shapeOf(filter);
   const from = nearerEnd(reading, at);
-  const addends: Addends = from === 'head' ? addendsOf(filter, owners.counted) : { parts: [], inner: [], counters: [] };
+  const all: Addends = from === 'head' ? addendsOf(owners.counted) : { parts: [], inner: [], counters: [] };
+  const addends = addendsInTables(filter, all);
+  const counted = await countPair(reading, filter, all.counters);
   return await run<Row>(reading, {
     shape: `past list ${reading.schemas.actions} ${Object.keys(shape).join()} ${from} ${shapeOfTotal(addends)}`,
     text: () => textOf(reading, { shape, from, addends, columns, livePage }),
@@ -44,6 +47,7 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
       after: leastOf(after, mark),
       limit: limit + 1,
       ...totalInput(filter, addends),
+      counted,
       ...rowRangesIn(
         'page',
         owners.listed.map((owner) => ({ owner, ids: owner.ranges?.ids })),
@@ -77,7 +81,7 @@ function textOf(reading: Reading, { shape, from, addends, columns, livePage }: T
       ) both_kinds order by id desc limit ${slot('limit')}
     )
     select total.n as total, ${listed}
-    from (select ((${totalOf(reading, shape, addends)}) + (
+    from (select (${slot('counted')}::int8 + (${totalOf(reading, shape, addends)}) + (
       select coalesce(sum(m.sign), 0) from ${changesAt(reading, from, compared)} m where ${matches(shape)}
     ))::int8 as n) total
     left join (page cross join lateral (

@@ -5,26 +5,30 @@ import type { Reading } from '../../reading.ts';
 import type { Input } from '../../statement.ts';
 import { type CounterRange, countersIn, rangesIn } from './block-counters.ts';
 import { type Among, type Branch, branchesOf, countOf, type RowCount } from './branches.ts';
-import { type IdRanges, type Ids, idsOfBlocks } from './id-ranges.ts';
+import type { IdRanges, Ids } from './id-ranges.ts';
 import { countersOf, type OwnershipRange, type RowRange, rowRangesFrom, rowRangesIn } from './ownership-ranges.ts';
 
-/** How a statement adds up a total: the rows of `parts` that match, all rows of `inner`, and what `counters` hold. */
+/** How a total is added up: the rows of `parts` that match, all rows of `inner`, and what `counters` hold. */
 export type Addends = Readonly<{
   parts: readonly RowRange[];
   inner: readonly RowRange[];
   counters: readonly CounterRange[];
 }>;
 
-/** Finds the addends of a total: what counters hold is added up, the rest counted row by row, all of a pair. */
-export function addendsOf(filter: ActionFilter, owners: readonly OwnershipRange[]): Addends {
+/** Finds the addends of a total: what counters hold is added up, the rest counted row by row. */
+export function addendsOf(owners: readonly OwnershipRange[]): Addends {
   const rowsOf = (idsOf: (ranges: IdRanges) => readonly Ids[]): RowRange[] =>
     owners.flatMap((owner) => (owner.ranges ? idsOf(owner.ranges) : []).map((ids) => ({ owner, ids })));
-  const parts = rowsOf((ranges) => ranges.parts);
-  if (!isPair(filter)) return { parts, inner: rowsOf((ranges) => ranges.inner), counters: owners.flatMap(countersOf) };
-  const unbounded = owners.filter(({ ranges }) => !ranges).map((owner) => ({ owner, ids: undefined }));
-  const bounded = rowsOf(({ inner, whole }) => [...inner, ...whole.map(idsOfBlocks)]);
-  return { parts, inner: [...unbounded, ...bounded], counters: [] };
+  return {
+    parts: rowsOf((ranges) => ranges.parts),
+    inner: rowsOf((ranges) => ranges.inner),
+    counters: owners.flatMap(countersOf),
+  };
 }
+
+/** The addends that the statement of a filter adds up; for a pair there is no table of counters, but `countPair`. */
+export const addendsInTables = (filter: ActionFilter, addends: Addends): Addends =>
+  isPair(filter) ? { ...addends, counters: [] } : addends;
 
 /** Distinguishes the texts of `totalOf`; an addend that reads nothing is left out, which is cheaper. */
 export const shapeOfTotal = ({ parts, inner, counters }: Addends): string =>

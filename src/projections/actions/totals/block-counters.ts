@@ -17,7 +17,7 @@ export type CounterScope = Readonly<{ scope: 'all' | 'creator' | 'account'; addr
 export type CounterRange = CounterScope & Readonly<{ span: number; first: bigint; last: bigint }>;
 
 /** So many blocks are counted together in a group. */
-const groupSpan = 16;
+export const groupSpan = 16;
 /** The span of counters of all ids; their block is 0. */
 const completeSpan = 0;
 
@@ -67,6 +67,9 @@ function blockCounts({ id, type, status, creator, accounts }: ActionRow): Count[
 const groupBlocks = BigInt(groupSpan);
 
 const firstOfGroup = (block: bigint): bigint => block - (block % groupBlocks);
+
+/** Returns whether counters are those of all ids. */
+export const isComplete = ({ span }: CounterRange): boolean => span === completeSpan;
 
 /** The counters of all ids of a scope. */
 export const completeRange = (scope: CounterScope): CounterRange => ({
