@@ -1,12 +1,12 @@
 /** @ethereumjs/statemanager 10.1.3 and the machine over it refuse senders that have code. */
 import type { Address } from '@ethereumjs/util';
-import { AwaitedState } from './awaited-state.ts';
+import { FlushedState } from './flushed-state.ts';
 
 /** Code that makes an account pass for one of a person. */
 const delegation = new Uint8Array([0xef, 0x01, 0x00, ...new Uint8Array(20)]);
 
 /** A state on which an account with code may send a transaction, which the library refuses (EIP-3607). */
-export class SendingState extends AwaitedState {
+export class SendingState extends FlushedState {
   #sender: string | undefined;
 
   /**
