@@ -1,3 +1,5 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { type Fact, subjectOf } from '../../src/events/catalogue.ts';
@@ -27,7 +29,11 @@ export function rows(context: Context): readonly Row[] {
       name: 'append-fsync',
       peerName,
       target: { ratio: 2 },
-      measure: async () => context.inTurn('higher', await ours(context, 'strict'), () => emmett(context)),
+      measure: async () => {
+        const disk = await syncsOf(context);
+        const figures = await context.inTurn('higher', await ours(context, 'strict'), () => emmett(context));
+        return { ...figures, note: [figures.note, disk].filter((part) => part !== undefined).join('; ') };
+      },
     },
     {
       ...shape,
@@ -40,6 +46,23 @@ export function rows(context: Context): readonly Row[] {
 }
 
 const shape = { unit: 'events/s', better: 'higher' } as const;
+
+const syncedMs = 2_000;
+const syncedBytes = 512;
+
+/** How many small writes a second the disk makes durable, one after the other, in the words of a note. */
+async function syncsOf(context: Context): Promise<string> {
+  const file = await open(path.join(await context.folder('disk'), 'synced'), 'w');
+  const bytes = new Uint8Array(syncedBytes).fill(1);
+  const began = performance.now();
+  let count = 0;
+  for (; performance.now() - began < context.size(syncedMs, 100); count += 1) {
+    await file.write(bytes);
+    await file.datasync();
+  }
+  await file.close();
+  return `the disk syncs ${Math.round(count / ((performance.now() - began) / 1000))} writes/s in turn`;
+}
 
 type Grade = Parameters<Context['nats']>[0];
 

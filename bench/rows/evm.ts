@@ -24,8 +24,8 @@ export function rows(context: Context): readonly Row[] {
     await context.inTurn('higher', await sealing(of, blocks), () => edrSealing(context, of, blocks));
   return [
     row('evm-transfers', 'transfers', { ours: 300, ratio: 0.167 }, async () => await sealed('coins')),
-    row('evm-erc20', 'transfers', { ours: 150, ratio: 0.1 }, async () => await sealed('tokens')),
-    row('evm-calls', 'calls', { ours: 1_000 }, async () =>
+    row('evm-erc20', 'transfers', { ours: 150, ratio: 0.4 }, async () => await sealed('tokens')),
+    row('evm-calls', 'calls', { ours: 1_000, ratio: 0.35 }, async () =>
       context.inTurn('higher', await calling(calls), async () => {
         const edr = await context.peer('edr');
         return () => edr.ask('calls', { count: calls });

@@ -3,6 +3,7 @@ import { once as when } from 'node:events';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
 import { besidePonder } from '../reads/beside.ts';
+import type { Saturated, Saturation } from '../reads/capacity.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import { startProgram } from '../reads/start-program.ts';
@@ -10,6 +11,8 @@ import type { Figures, Row } from '../row.ts';
 
 const targetMs = 10;
 const writtenPerSecond = 50;
+
+const capacityTarget = 1500;
 
 type Served = Readonly<{ url: string; replay: Replay }>;
 
@@ -46,6 +49,14 @@ export function rows(context: Context): readonly Row[] {
       measure: () => beside(context, { size, seed: 4, file: 'write.ts', served }),
     },
     {
+      name: 'reads-capacity',
+      unit: 'reads/s',
+      better: 'higher',
+      peerName: null,
+      target: { ours: capacityTarget },
+      measure: () => capacity(context, { size, seed: 6, served }),
+    },
+    {
       ...shape,
       name: 'reads-beside-replay',
       peerName: null,
@@ -76,6 +87,23 @@ async function beside(context: Context, { size, seed, file, served }: Beside): P
   const note = child.exitCode === null ? `${file} went on all the while` : `${file} ended before`;
   child.kill();
   return { ...figures, note: `${figures.note ?? ''}; ${note}` };
+}
+
+/** How many reads a second are answered while facts come, all cores of the machine busy: also with what asks. */
+async function capacity(context: Context, { size, seed, served }: Omit<Beside, 'file'>): Promise<Figures> {
+  const { url, replay } = await served();
+  const writer = startProgram(context, 'write.ts', [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
+  const load: Saturation = { url, size, seed, warmUpSeconds: context.size(20, 1), seconds: context.size(60, 2) };
+  const program = startProgram(context, 'capacity.ts', [JSON.stringify(load)]);
+  const [answered] = (await Promise.race([
+    when(program, 'message', { signal: context.signal }),
+    when(program, 'exit'),
+  ])) as [Saturated | number | null];
+  writer.kill();
+  program.kill();
+  if (answered === null || typeof answered === 'number') throw new Error('The load ended before it was over');
+  if (answered.failed > 0) throw new Error(`${answered.failed} reads failed`);
+  return { ours: answered.perSecond, peer: null, ratio: null, note: `${writtenPerSecond} facts/s meanwhile` };
 }
 
 async function serve(context: Context, size: Replay['size']): Promise<Served> {
