@@ -2,6 +2,7 @@ import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, createContractAddress, createAddressFromString, hexToBytes } from '@ethereumjs/util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
+import { keccak256 } from '../../../src/edges/evm/executor/keccak.ts';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { funded, fundedKey, type SealingChain, startSealingChain } from '../../support/chains/sealing-chain.ts';
 
@@ -88,7 +89,7 @@ describe('debug_traceCall', () => {
         calls: [
           frame('DELEGATECALL', main, logging, { logs: [log(main, [], '0x0')] }),
           frame('STATICCALL', main, calling, {
-            calls: [frame('CALL', calling, logging, { error: 'static state change' })],
+            calls: [frame('CALL', calling, logging, { error: 'write protection' })],
           }),
           frame('CALL', main, failing, {
             error: 'execution reverted',
@@ -192,7 +193,8 @@ describe('other tracers', () => {
     const to = { to: writing };
     const before = (await traced('prestateTracer', {}, to)) as Record<string, unknown>;
     expect(Object.keys(before).toSorted()).toEqual([writing, funded].toSorted());
-    const own = { balance: '0x3', code: written.code, storage: { [word('0')]: word('9') } };
+    const codeHash = bytesToHex(keccak256(hexToBytes(written.code as Hex)));
+    const own = { balance: '0x3', code: written.code, codeHash, storage: { [word('0')]: word('9') } };
     expect(before[writing]).toEqual(own);
     expect(await traced('prestateTracer', { disableCode: true, disableStorage: true }, to)).toMatchObject({
       [writing]: { balance: '0x3' },

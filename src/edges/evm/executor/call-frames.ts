@@ -3,7 +3,9 @@ import type { TypedTransaction } from '@ethereumjs/tx';
 import { type Address, bytesToHex, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
 import type { ExecutedLog, Hex } from './outcome.ts';
 import { callFailure } from './revert-reason.ts';
-import type { Tracer } from './tracers/tracer.ts';
+import { errorText, type LastStep } from './tracers/error-texts.ts';
+import { feeOf, forwardedGas, forwards } from './tracers/forwarded-gas.ts';
+import { isPrecompile, type Tracer } from './tracers/tracer.ts';
 
 /** A call and the calls within it, in the form of the tracer `callTracer`; numbers are hex. */
 export type CallFrame = Readonly<{
@@ -46,13 +48,16 @@ type Followed = {
 export function followCalls(options: CallTracerOptions): Tracer<CallFrame> {
   const open: Followed[] = [];
   let opcode = 'CALL';
+  let last: LastStep = { code: 0, gasLeft: 0n, fee: 0n };
   let top: Followed | undefined;
   return {
     step: (step) => {
       opcode = step.opcode.name;
+      last = { code: step.opcode.code, gasLeft: step.gasLeft, fee: feeOf(step) };
       const current = open.at(-1);
       if (opcode.startsWith('LOG')) current?.positions.push(current.calls.length);
-      if (opcode === 'SELFDESTRUCT') current?.calls.push(followed(selfDestruct(step)));
+      const other = opcode === 'SELFDESTRUCT' ? selfDestruct(step) : refusedCall(step);
+      if (other) current?.calls.push(followed(other));
     },
     start: (message) => {
       const started = followed(frameOf(message, opcode));
@@ -62,7 +67,7 @@ export function followCalls(options: CallTracerOptions): Tracer<CallFrame> {
     end: (result) => {
       const ended = open.pop();
       if (!ended) return;
-      ended.frame = end(ended.frame, result);
+      ended.frame = end(ended.frame, result, last);
       ended.logs = result.execResult.logs ?? [];
       top = ended;
     },
@@ -117,7 +122,7 @@ function frameOf(message: Message, opcode: string): CallFrame {
   };
 }
 
-function end(frame: CallFrame, { execResult, createdAddress }: EVMResult): CallFrame {
+function end(frame: CallFrame, { execResult, createdAddress }: EVMResult, last: LastStep): CallFrame {
   const { exceptionError, returnValue, executionGasUsed } = execResult;
   const failure = exceptionError && callFailure(exceptionError.error, returnValue);
   return {
@@ -125,9 +130,14 @@ function end(frame: CallFrame, { execResult, createdAddress }: EVMResult): CallF
     to: frame.to ?? (failure ? undefined : createdAddress?.toString()),
     gasUsed: hex(executionGasUsed),
     output: returnValue.length > 0 ? bytesToHex(returnValue) : undefined,
-    error: exceptionError?.error === 'revert' ? 'execution reverted' : exceptionError?.error,
+    error: exceptionError && errorIn(frame, exceptionError.error, last),
     revertReason: failure?.message.split('execution reverted: ')[1],
   };
+}
+
+function errorIn({ type, to }: CallFrame, error: string, last: LastStep): string {
+  if (isPrecompile(to) && error === 'value out of range') return 'invalid input length';
+  return errorText(error, last, type.startsWith('CREATE'));
 }
 
 /** A contract that destroys itself, and sends its balance to another account. */
@@ -143,6 +153,43 @@ function selfDestruct({ address, stack, account }: InterpreterStep): CallFrame {
     input: '0x',
   };
 }
+
+/** A call or a creation that does not begin, for want of coins or because it lies too deep. */
+function refusedCall(step: InterpreterStep): CallFrame | undefined {
+  const { opcode, stack, address, account, depth, memory } = step;
+  const isCreation = opcode.name.startsWith('CREATE');
+  if (!isCreation && !forwards.has(opcode.name)) return undefined;
+  const value = isCreation ? stack.at(-1) : ofCoins.has(opcode.name) ? stack.at(-3) : undefined;
+  const isPoor = value !== undefined && value > account.balance;
+  if (!isPoor && depth < deepest) return undefined;
+  const [offset, size] = (isCreation ? [-2, -3] : value === undefined ? [-3, -4] : [-4, -5]).map((at) => stack.at(at));
+  const available = step.gasLeft - feeOf(step);
+  const gas = isCreation ? available - available / 64n : forwardedGas(step) + (value ? stipend : 0n);
+  const to = createAddressFromBigInt((stack.at(-2) ?? 0n) & ((1n << 160n) - 1n)).toString();
+  return {
+    type: opcode.name,
+    from: address.toString(),
+    ...(!isCreation && { to }),
+    ...(value !== undefined && { value: hex(value) }),
+    gas: hex(gas),
+    gasUsed: '0x0',
+    input: bytesToHex(bytesIn(memory, Number(offset), Number(size))),
+    error: isPoor ? 'insufficient balance for transfer' : 'max call depth exceeded',
+  };
+}
+
+function bytesIn(memory: Uint8Array, offset: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(Math.min(size, mostBytes));
+  bytes.set(memory.subarray(offset, offset + bytes.length));
+  return bytes;
+}
+
+const ofCoins = new Set(['CALL', 'CALLCODE']);
+const stipend = 2300n;
+/** Calls within calls at most. */
+const deepest = 1024;
+/** More input costs more gas than a block has. */
+const mostBytes = 1 << 20;
 
 /** A transaction to an account without code enters no machine. */
 const plainFrame = (tx: TypedTransaction): CallFrame => {

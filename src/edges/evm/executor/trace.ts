@@ -8,6 +8,7 @@ import type { Hex } from './outcome.ts';
 import type { StateReader } from './reader.ts';
 import { replay, type Replayed } from './replay.ts';
 import { type FlatCall, flatCalls, type FlatOptions, type FlatPosition } from './tracers/flat-calls.ts';
+import { feeOf, forwardedGas, forwards } from './tracers/forwarded-gas.ts';
 import { followState, type PrestateOptions } from './tracers/prestate.ts';
 import { countSelectors } from './tracers/selectors.ts';
 import { attach, together, type Tracer } from './tracers/tracer.ts';
@@ -159,11 +160,12 @@ type Slots = Readonly<Record<Hex, Hex>>;
 
 function structLog(step: InterpreterStep, options: TraceOptions, storage: Slots | undefined): StructLog {
   const { pc, opcode, gasLeft, depth, stack, memory } = step;
+  const forwarded = forwards.has(opcode.name) ? forwardedGas(step) : 0n;
   return {
     pc,
     op: opcode.name,
     gas: Number(gasLeft),
-    gasCost: Number(opcode.dynamicFee ?? opcode.fee),
+    gasCost: Number(feeOf(step) + forwarded),
     depth: depth + 1,
     ...(options.disableStack !== true && { stack: stack.map((value): Hex => `0x${value.toString(16)}`) }),
     ...(options.enableMemory === true && memory.length > 0 && { memory: wordsOf(memory) }),

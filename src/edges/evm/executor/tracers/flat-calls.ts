@@ -1,5 +1,6 @@
 import type { CallFrame } from '../call-frames.ts';
 import type { Hex } from '../outcome.ts';
+import { parityText } from './error-texts.ts';
 import { isPrecompile } from './tracer.ts';
 
 /** Where a transaction lies; absent of a call that is in no block. */
@@ -27,19 +28,6 @@ export type FlatOptions = Readonly<{
   includePrecompiles?: boolean | undefined;
 }>;
 
-const parityErrors: Readonly<Record<string, string>> = {
-  'execution reverted': 'Reverted',
-  'out of gas': 'Out of gas',
-  'code store out of gas': 'Out of gas',
-  'code size to deposit exceeds maximum code size': 'Out of gas',
-  'invalid JUMP': 'Bad jump destination',
-  'invalid opcode': 'Bad instruction',
-  'stack underflow': 'Stack underflow',
-  'stack overflow': 'Out of stack',
-  'static state change': 'Mutable Call In Static Context',
-  'value out of range': 'Out of bounds',
-};
-
 /** The calls of a transaction one behind the other, each before those within it; calls of precompiles are left out. */
 export function flatCalls(
   frame: CallFrame,
@@ -51,7 +39,7 @@ export function flatCalls(
     options.includePrecompiles === true || !['CALL', 'STATICCALL'].includes(type) || !isPrecompile(to);
   const inner = (frame.calls ?? []).filter(isShown);
   const { error } = frame;
-  const shown = error !== undefined && options.convertParityErrors === true ? (parityErrors[error] ?? error) : error;
+  const shown = error !== undefined && options.convertParityErrors === true ? parityText(error) : error;
   return [
     {
       ...partsOf(frame),

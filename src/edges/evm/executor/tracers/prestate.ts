@@ -4,6 +4,7 @@ import {
   type Address,
   bytesToHex,
   createAddressFromBigInt,
+  createAddressFromString,
   createContractAddress,
   createContractAddress2,
   eoaCode7702RecoverAuthority,
@@ -11,6 +12,7 @@ import {
   setLengthLeft,
 } from '@ethereumjs/util';
 import type { VM } from '@ethereumjs/vm';
+import { keccak256 } from '../keccak.ts';
 import type { Hex } from '../outcome.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -27,6 +29,7 @@ export type PrestateAccount = Readonly<{
   balance?: Hex;
   nonce?: number;
   code?: Hex;
+  codeHash?: Hex;
   storage?: Readonly<Record<Hex, Hex>>;
 }>;
 type Shown = Readonly<Record<string, PrestateAccount>>;
@@ -37,6 +40,7 @@ export type StateDifference = Readonly<{ post: Shown; pre: Shown }>;
 type Known = Readonly<{ address: Address; account: Values; slots: Map<Hex, Hex> }>;
 type Values = Readonly<{ balance: bigint; nonce: bigint; code: Hex }>;
 
+const hashOf = (code: Hex): Hex => bytesToHex(keccak256(hexToBytes(code)));
 const zero: Hex = `0x${'0'.repeat(64)}`;
 const wordOf = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
 const addressOf = (value: bigint | undefined): Address => createAddressFromBigInt((value ?? 0n) & ((1n << 160n) - 1n));
@@ -60,8 +64,8 @@ export function followState(
   return {
     before: async (tx) => {
       const from = tx.getSenderAddress();
-      for (const address of [from, tx.to ?? createContractAddress(from, tx.nonce), coinbase, ...authoritiesOf(tx)])
-        await touch(following, address);
+      await touchCalled(following, tx.to ?? createContractAddress(from, tx.nonce));
+      for (const address of [from, coinbase, ...authoritiesOf(tx)]) await touch(following, address);
     },
     step: (step) => (ofState.test(step.opcode.name) ? stepped(following, step) : undefined),
     report: async () => {
@@ -93,6 +97,17 @@ async function touch({ state, known }: Following, address: Address): Promise<Kno
   return one;
 }
 
+/** What is called, and the account whose code it runs where it has named one (EIP-7702). */
+async function touchCalled(following: Following, address: Address): Promise<void> {
+  await touch(following, address);
+  const { code } = await valuesOf(following.state, address);
+  if (code.startsWith(delegation) && code.length === delegationDigits)
+    await touch(following, createAddressFromString(`0x${code.slice(delegation.length)}`));
+}
+
+const delegation = '0xef0100';
+const delegationDigits = delegation.length + 40;
+
 async function stepped(following: Following, step: InterpreterStep): Promise<void> {
   const { opcode, stack, address } = step;
   if (opcode.name === 'SLOAD' || opcode.name === 'SSTORE') {
@@ -101,7 +116,7 @@ async function stepped(following: Following, step: InterpreterStep): Promise<voi
     if (!slots.has(slot) && following.options.disableStorage !== true)
       slots.set(slot, await slotOf(following.state, address, slot));
   } else if (ofTop.has(opcode.name)) await touch(following, addressOf(stack.at(-1)));
-  else if (ofSecond.has(opcode.name)) await touch(following, addressOf(stack.at(-2)));
+  else if (ofSecond.has(opcode.name)) await touchCalled(following, addressOf(stack.at(-2)));
   else if (opcode.name.startsWith('CREATE')) await touch(following, createdBy(step));
 }
 
@@ -113,6 +128,7 @@ function shownOf(
   return {
     balance: `0x${balance.toString(16)}`,
     ...(nonce > 0n && { nonce: Number(nonce) }),
+    ...(code !== '0x' && { codeHash: hashOf(code) }),
     ...(code !== '0x' && options.disableCode !== true && { code }),
     ...(slots.size > 0 && { storage: Object.fromEntries(slots) }),
   };
@@ -137,6 +153,7 @@ async function difference({ state, options, known }: Following): Promise<StateDi
     const shown: PrestateAccount = {
       ...(balance !== account.balance && { balance: `0x${balance.toString(16)}` as const }),
       ...(nonce !== account.nonce && { nonce: Number(nonce) }),
+      ...(code !== account.code && { codeHash: hashOf(code) }),
       ...(code !== account.code && options.disableCode !== true && { code }),
       ...([...changed.values()].some((value) => value !== zero) && { storage: withoutZeros(changed) }),
     };
