@@ -16,16 +16,17 @@ type Numbered = Readonly<{ fact: Fact; sequence: number }>;
 
 /**
  * The log of the load, made up as it is read: the same facts at the same sequences each time. Where so many are to be
- * `perSecond`, further actions follow from now on.
+ * `perSecond`, further actions follow from now on; an earlier writer has added those up to `followed`.
  */
-export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
+export function sourceOf(world: World, { perSecond = 0, followed = 0 } = {}): FactSource {
+  const actions = Math.max(world.actions, Math.ceil(followed / mostOfOne));
   const lists: Partial<Record<StreamName, Fact[]>> = {
     NODES: fleetFacts(world),
     PROBES: lastProbes(world),
     SYNC: lastRounds(world),
   };
-  const written = growing(world, perSecond);
-  const lastBuilt = numbered(world, world.actions - 1).at(-1)?.sequence ?? 0;
+  const written = growing(world, actions, perSecond);
+  const lastBuilt = numbered(world, actions - 1).at(-1)?.sequence ?? 0;
   const lastOf = (stream: StreamName): number => {
     const list = lists[stream];
     if (stream !== 'ACTIONS') return list?.length ?? 0;
@@ -39,7 +40,7 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
       const list = stream === 'ACTIONS' ? undefined : (lists[stream] ?? []);
       const all = list
         ? list.map((fact, at): Numbered => ({ fact, sequence: at + 1 })).slice(after)
-        : livesAfter(world, after);
+        : livesAfter(world, after, actions);
       let facts: Recorded[] = [];
       for (const one of all) {
         if (signal.aborted) return;
@@ -60,10 +61,10 @@ export function sourceOf(world: World, { perSecond = 0 } = {}): FactSource {
 }
 
 /** What was written since now, at so many facts a second. */
-function growing(world: World, perSecond: number): () => readonly Numbered[] {
+function growing(world: World, first: number, perSecond: number): () => readonly Numbered[] {
   const began = performance.now();
   const all: Numbered[] = [];
-  let place = world.actions;
+  let place = first;
   return () => {
     const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
     for (; all.length < due; place += 1) all.push(...numbered(world, place));
@@ -75,8 +76,8 @@ const recordedIn =
   (stream: StreamName) =>
   ({ fact, sequence }: Numbered): Recorded => ({ fact, sequence, id: `${stream}-${sequence}`, time });
 
-function* livesAfter(world: World, after: number): Generator<Numbered> {
-  for (let place = Math.floor(after / mostOfOne); place < world.actions; place += 1) {
+function* livesAfter(world: World, after: number, actions: number): Generator<Numbered> {
+  for (let place = Math.floor(after / mostOfOne); place < actions; place += 1) {
     for (const one of numbered(world, place)) if (one.sequence > after) yield one;
   }
 }

@@ -13,7 +13,7 @@ type Growth = Omit<Replay, 'only'> & Readonly<{ perSecond: number }>;
 // Applies new facts of actions to the live read models over them, as a process of its own, until its parent ends it.
 const { config, network, size, perSecond } = JSON.parse(process.argv[2] ?? '{}') as Growth;
 const pools = createPools(config, { applicationName: 'write' });
-const source = sourceOf(worldOf(size), { perSecond });
+const world = worldOf(size);
 const { signal } = new AbortController();
 process.on('disconnect', () => process.exit());
 await Promise.all(
@@ -25,6 +25,7 @@ await Promise.all(
         liveGeneration(client, { network, projection: folding.name }),
       );
       if (!live) throw new Error(`${folding.name} was not built`);
+      const source = sourceOf(world, { perSecond, followed: live.position });
       await followLive({ pools, source, folding, network }, live, signal);
     }),
 );

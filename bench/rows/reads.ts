@@ -99,6 +99,7 @@ async function capacity(context: Context, { size, seed, served }: Omit<Beside, '
     when(program, 'message', { signal: context.signal }),
     when(program, 'exit'),
   ])) as [Saturated | number | null];
+  if (writer.exitCode !== null) throw new Error('The writer ended before the reads did');
   writer.kill();
   program.kill();
   if (answered === null || typeof answered === 'number') throw new Error('The load ended before it was over');
