@@ -1,12 +1,23 @@
 /**
  * Registers an action with viem through the contract of actions, reads it back, and tries to approve it as a stranger.
  *
- *   node contracts.mjs <http address> <chain id> <private key> <data hash> <signatures> <counter> <size in KiB>
+ *   node contracts.mjs <http address> <chain id> <private key> <data hash> <signatures> <counter> <size in KiB> <list>
+ *
+ * Once the registration is mined, a list of actions of the REST API is requested that includes its block.
  */
-import { createPublicClient, createWalletClient, decodeEventLog, defineChain, http, parseAbi } from 'viem';
+import {
+  createPublicClient,
+  createWalletClient,
+  decodeEventLog,
+  defineChain,
+  http,
+  keccak256,
+  parseAbi,
+  stringToBytes,
+} from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 
-const [url, chainId, key, dataHash, signatures, counter, kib] = process.argv.slice(2);
+const [url, chainId, key, dataHash, signatures, counter, kib, list] = process.argv.slice(2);
 const chain = defineChain({
   id: Number(chainId),
   name: 'local network',
@@ -43,8 +54,16 @@ const args = [dataHash, 'from a wallet.bin', BigInt(counter), signatures, price,
 const asked = await reader.simulateContract({ account, ...contract, functionName: 'requestCascade', args });
 const hash = await wallet.writeContract(asked.request);
 const receipt = await reader.waitForTransactionReceipt({ hash, timeout: 30_000 });
+const height = Number(receipt.blockNumber);
+const include = () => fetch(`${list}&min_height=${height}`, { headers: { prefer: 'wait=10' } });
+let listed = await include();
+// A busy machine may be behind for longer than a request waits.
+while (listed.status === 503) listed = await include();
+const indexed = { status: listed.status, ...(await listed.json()) };
 const { eventName } = decodeEventLog({ abi, ...receipt.logs[0] });
-const id = asked.result;
+// Another action may have been registered since the simulation, so the id is the one that the receipt has the hash of.
+const isRequested = (one) => keccak256(stringToBytes(one.id)) === receipt.logs[0].topics[1];
+const { id } = indexed.actions?.find(isRequested) ?? {};
 const action = await reader.readContract({ ...contract, functionName: 'getAction', args: [id] });
 const stranger = '0x00000000000000000000000000000000000000aa';
 const refused = await reader
@@ -56,7 +75,7 @@ const refused = await reader
 
 process.stdout.write(
   JSON.stringify(
-    { hash, id, status: receipt.status, height: Number(receipt.blockNumber), event: eventName, action, refused },
+    { hash, id, status: receipt.status, height, indexed, event: eventName, action, refused },
     (_, value) => (typeof value === 'bigint' ? String(value) : value),
   ),
 );
