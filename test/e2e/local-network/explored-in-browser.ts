@@ -4,11 +4,12 @@ import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { openBrowser } from '../../support/programs/browser.ts';
 import { until } from '../../support/polling.ts';
+import { type Deployed, deployContract } from './deployed-contract.ts';
 
 type Json = Record<string, unknown>;
 type Ask = (path: string) => Promise<Json>;
-/** Where the explorer and the gateway are. */
-type Addresses = Readonly<{ base: string; gateway: string }>;
+/** Where the explorer, the gateway and the JSON-RPC of the EVM are. */
+type Addresses = Readonly<{ base: string; gateway: string; evm: string }>;
 type Finding = Readonly<{ id: string; impact: string; nodes: readonly { html: string }[] }>;
 
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -56,10 +57,11 @@ async function pagesOf(ask: Ask): Promise<readonly string[]> {
 }
 
 /** Opens every page in a real browser, in both colour schemes and both widths, and without scripts. */
-export async function expectExplored({ base, gateway }: Addresses, ask: Ask): Promise<void> {
+export async function expectExplored({ base, gateway, evm }: Addresses, ask: Ask): Promise<void> {
   const browser = await openBrowser();
   try {
-    const paths = await pagesOf(ask);
+    const contract = await deployContract(evm);
+    const paths = [...(await pagesOf(ask)), `/chain/addresses/${contract.address}`];
     await expectSound(browser, base, paths);
     await expectSound(browser, gateway, ['/transfers?action=1', '/docs']);
     await expectLinked(
@@ -70,6 +72,7 @@ export async function expectExplored({ base, gateway }: Addresses, ask: Ask): Pr
     await expectVerified(browser, base);
     await expectSearched(browser, base);
     await expectWalked(browser, base, ask);
+    await expectContract(browser, base, contract);
   } finally {
     await browser.close();
   }
@@ -183,5 +186,33 @@ async function expectWalked(browser: Browser, base: string, ask: Ask): Promise<v
   expect(await page.getByText('what is shown here is of now').count()).toBe(0);
   await page.getByRole('link', { name: 'Back to now' }).click();
   await page.waitForURL(`${base}/nodes`);
+  await page.close();
+}
+
+/** A contract's page leads to who created it and in which transaction, and that leads back; its code can be called. */
+async function expectContract(
+  browser: Browser,
+  base: string,
+  { address, creator, creation, call }: Deployed,
+): Promise<void> {
+  const page = await browser.newPage();
+  await page.goto(`${base}/chain/addresses/${address}`);
+  await page.getByRole('link', { name: creation, exact: true }).click();
+  await page.waitForURL(`${base}/chain/transactions/${creation}`);
+  await page.getByRole('link', { name: address, exact: true }).first().click();
+  await page.waitForURL(`${base}/chain/addresses/${address}`);
+  await page.getByRole('link', { name: creator, exact: true }).first().waitFor();
+  const part = (name: string) => page.getByRole('region', { name, exact: true });
+  const row = { hasText: call.slice(0, 10) };
+  await part('Latest transactions').getByRole('row').filter(row).waitFor();
+  await part('Logs').getByText('Transfer').waitFor();
+  await part('Calls').getByText('getParams').first().waitFor();
+  await part('Storage')
+    .getByRole('row')
+    .filter({ hasText: `0x${'2a'.padStart(64, '0')}` })
+    .waitFor();
+  await page.getByLabel('Function').selectOption('totalSupply');
+  await page.getByRole('button', { name: 'Call', exact: true }).click();
+  await part('Read').getByRole('definition').filter({ hasText: '42' }).waitFor();
   await page.close();
 }

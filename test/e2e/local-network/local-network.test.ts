@@ -36,6 +36,7 @@ beforeAll(async () => {
     env: {
       LOCAL_SUBNET: subnet,
       LOCAL_OUTAGES: 'off',
+      EVM_NAMESPACES: 'eth,net,web3,rpc,ots',
       PROBE_INTERVAL: '3s',
       ACTIONS_SYNC_INTERVAL: '1s',
       ALLOW_MANUAL_SYNC: 'true',
@@ -151,8 +152,8 @@ describe('the explorer', () => {
     'shows every page in a browser, to every reader, with nothing from elsewhere',
     { tags: ['S2.docs.self'] },
     async () => {
-      const { gateway = '' } = program.instance.urls;
-      await expectExplored({ base: program.base, gateway }, json);
+      const { gateway = '', 'json-rpc': evm = '' } = program.instance.urls;
+      await expectExplored({ base: program.base, gateway, evm }, json);
     },
   );
 });

@@ -48,6 +48,7 @@ export const explorerPages: readonly ExplorerPage[] = [
     data: [
       '/evm.json?method=eth_getBalance&params=[":address","latest"]',
       '/evm.json?method=eth_getCode&params=[":address","latest"]',
+      '/evm.json?method=eth_getProof&params=[":address",[],"latest"]',
     ],
   },
   { path: '/transfers', title: 'Transfers', data: ['/transfers.json'] },

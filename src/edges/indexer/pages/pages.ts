@@ -53,7 +53,13 @@ export type ModelStates = Readonly<{
 }>;
 
 /** The signature of a function or event of a contract, by which a page decodes calls and logs. */
-type ContractItem = Readonly<{ selector: string; contract: string; name: string; inputs: readonly unknown[] }>;
+type ContractItem = Readonly<{
+  selector: string;
+  contract: string;
+  name: string;
+  inputs: readonly unknown[];
+  outputs?: readonly unknown[];
+}>;
 
 /** The sources of the pages; those of the chain are of the local network. */
 export type PageSources = Readonly<{

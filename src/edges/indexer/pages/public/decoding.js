@@ -4,7 +4,17 @@ import { read } from './read.js';
 /** Decoding of calls and logs by the signatures of the system contracts and of tokens. */
 
 /** @typedef {Readonly<{ name?: string, type: string, indexed?: boolean, components?: readonly Input[] }>} Input */
-/** @typedef {Readonly<{ selector: string, contract: string, name: string, inputs: readonly Input[] }>} Item */
+/**
+ * A function or an event; what a function that changes nothing returns.
+ *
+ * @typedef {Readonly<{
+ *   selector: string
+ *   contract: string
+ *   name: string
+ *   inputs: readonly Input[]
+ *   outputs?: readonly Input[]
+ * }>} Item
+ */
 /** A decoded value by its name. @typedef {readonly [string, string]} Named */
 
 const word = 64;
@@ -26,6 +36,11 @@ export async function contractItems() {
 export function decodeCall(items, input) {
   const item = items.find(({ selector }) => selector === input.slice(0, 10));
   return item && { name: item.name, values: attempt(() => named(item.inputs, decode(item.inputs, input.slice(10)))) };
+}
+
+/** What a function returned, by its names. @param {Item} item @param {string} bytes @returns {readonly Named[]} */
+export function decodeResult({ outputs = [] }, bytes) {
+  return attempt(() => named(outputs, decode(outputs, bytes.slice(2))));
 }
 
 /**

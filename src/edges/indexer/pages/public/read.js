@@ -18,10 +18,11 @@ const remembered = new Map();
 
 /** A refusal of the API, with its words. */
 export class Refused extends Error {
-  /** @param {string} message @param {number} status */
-  constructor(message, status) {
+  /** @param {string} message @param {number} status @param {number} [code] What JSON-RPC refuses with. */
+  constructor(message, status, code) {
     super(message);
     this.status = status;
+    this.code = code;
   }
 }
 
@@ -94,7 +95,7 @@ export async function readNow(address) {
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
   if (!response.ok) throw new Refused(body?.error ?? `${address} answers ${response.status}`, response.status);
-  if (body?.error?.message) throw new Refused(body.error.message, 200);
+  if (body?.error?.message) throw new Refused(body.error.message, 200, body.error.code);
   return { body, headers: response.headers };
 }
 

@@ -1,57 +1,100 @@
 // @ts-check
 /** @import { WithHeaders, PageProps, ReadState } from '../answers.d.ts' */
+/** @import { Item } from '../decoding.js' */
 import { html } from '/assets/htm-preact.js';
+import { contractItems } from '../decoding.js';
 import { coins, number, start } from '../format.js';
 import { evm, evmPath, useAnswer } from '../read.js';
 import { link } from '../router.js';
 import { Code, Facts, Json, Outcome, Sheet, Table, Time } from '../ui.js';
 import { coinDecimals } from './chain.js';
+import { ContractCalls, ContractLogs, ReadCalls, Storage, useOrigin, whyNot } from './contract.js';
 
-const systemContracts = /** @type {Record<string, string>} */ ({
-  '0x0000000000000000000000000000000000000901': 'system contract of actions',
-  '0x0000000000000000000000000000000000000902': 'system contract of SuperNodes',
+/** Their titles, and the names by which their functions are listed. */
+const systemContracts = /** @type {Record<string, readonly [string, string]>} */ ({
+  '0x0000000000000000000000000000000000000901': ['System contract of actions', 'action'],
+  '0x0000000000000000000000000000000000000902': ['System contract of SuperNodes', 'supernode'],
 });
 const mostTransactions = 25;
 
-/** @typedef {{ balance: string, code: string, nonce: string, transactions: readonly any[] | undefined }} Known */
+/**
+ * What is known of an account.
+ *
+ * @typedef {{
+ *   balance: string
+ *   code: string
+ *   nonce: string
+ *   transactions?: readonly any[]
+ *   why?: string
+ *   items: readonly Item[]
+ * }} Known
+ */
 
 /** @param {string} address @returns {Promise<WithHeaders<Known>>} */
 async function readAddress(address) {
-  const [balance, code, nonce, found] = await Promise.all([
+  let why = '';
+  const [balance, code, nonce, found, items] = await Promise.all([
     evm('eth_getBalance', address, 'latest'),
     evm('eth_getCode', address, 'latest'),
     evm('eth_getTransactionCount', address, 'latest'),
-    evm('ots_searchTransactionsBefore', address, 0, mostTransactions).catch(() => undefined),
+    evm('ots_searchTransactionsBefore', address, 0, mostTransactions).catch((error) => void (why = whyNot(error))),
+    contractItems(),
   ]);
-  return { body: { balance, code, nonce, transactions: found?.txs }, headers: new Headers() };
+  return { body: { balance, code, nonce, transactions: found?.txs, why, items }, headers: new Headers() };
 }
 
 /** @param {PageProps} props */
-export function Address({ parts: { address = '' } }) {
+export function Address({ parts: { address: named = '' } }) {
+  const address = named.toLowerCase();
   const answer = /** @type {ReadState<Known>} */ (useAnswer(address, () => readAddress(address), { follow: true }));
   const known = answer.body;
-  const isContract = known && known.code !== '0x';
+  const isContract = known !== undefined && known.code !== '0x';
+  const origin = useOrigin(isContract ? address : null, known?.code ?? '0x');
   return html`<article class="stack">
     <h1>Address <span class="mono long">${address}</span></h1>
     <${Outcome} of=${answer}>
       ${
         known
-          ? html`<${Sheet} title=${systemContracts[address] ?? (isContract ? 'Contract' : 'Account')}>
+          ? html`<${Sheet} title=${systemContracts[address]?.[0] ?? (isContract ? 'Contract' : 'Account')}>
                 <${Facts}
                   of=${[
                     ['balance', `${coins(known.balance, coinDecimals)} LUME`],
-                    ['transactions sent', number(Number(known.nonce))],
+                    [isContract ? 'contracts created' : 'transactions sent', number(Number(known.nonce))],
                     isContract && ['code', `${number((known.code.length - 2) / 2)} bytes`],
+                    ...origin.facts,
                   ]}
                 />
               <//>
-              ${known.transactions ? html`<${Sheet} title="Latest transactions"><${Transactions} of=${known.transactions} /><//>` : ''}
-              ${isContract ? html`<${Sheet} title="Code"><${Code} value=${known.code} label="Code" /><//>` : ''}`
+              <${Sheet} title="Latest transactions">
+                ${known.transactions ? html`<${Transactions} of=${known.transactions} />` : html`<p class="quiet">${known.why}</p>`}
+              <//>
+              ${isContract ? html`<${OfContract} address=${address} known=${known} slots=${origin.slots} />` : ''}`
           : ''
       }
     <//>
     <${Json} paths=${[evmPath('eth_getBalance', address, 'latest'), evmPath('eth_getCode', address, 'latest')]} />
   </article>`;
+}
+
+/** @param {{ address: string, known: Known, slots: readonly string[] }} props */
+function OfContract({ address, known: { code, transactions, items }, slots }) {
+  const ofContract = systemContracts[address]?.[1] ?? '';
+  const functions = items.filter(({ contract, outputs }) => outputs && contract === ofContract);
+  return html`<div class="stack">
+    <${ContractLogs} address=${address} items=${items} />
+    ${
+      transactions
+        ? html`<${Sheet} title="Calls" note="that it received or made in its latest transactions">
+            <${ContractCalls} address=${address} transactions=${transactions} items=${items} />
+          <//>`
+        : ''
+    }
+    <${Sheet} title="Read" note=${ofContract === '' ? 'functions that a token has' : 'functions that change nothing'}>
+      <${ReadCalls} address=${address} functions=${functions} />
+    <//>
+    <${Storage} address=${address} slots=${slots} />
+    <${Sheet} title="Code"><${Code} value=${code} label="Code" /><//>
+  </div>`;
 }
 
 /** @param {{ of: readonly any[] }} props */

@@ -32,17 +32,17 @@ async function readTransaction(hash) {
 }
 
 /** @param {{ address: string }} props */
-function AddressLink({ address }) {
+export function AddressLink({ address }) {
   return html`<a class="mono long" href=${link(`/chain/addresses/${address}`)}>${address}</a>`;
 }
 
 /** @param {{ values: readonly Named[] }} props */
-function Values({ values }) {
+export function Values({ values }) {
   return html`<${Facts} of=${values.map(([name, value]) => [name, html`<span class="mono long">${value}</span>`])} />`;
 }
 
 /** @param {{ logs: readonly any[], items: readonly Item[] }} props */
-function Logs({ logs, items }) {
+export function Logs({ logs, items }) {
   if (logs.length === 0) return html`<p class="quiet">It logged nothing.</p>`;
   return logs.map((log) => {
     const decoded = decodeLog(items, log);
@@ -65,7 +65,7 @@ function Logs({ logs, items }) {
  *
  * @param {{ frames: readonly any[], items: readonly Item[] }} props
  */
-function Frames({ frames, items }) {
+export function Frames({ frames, items }) {
   return html`<ol class="frames">
     ${frames.map(
       ({ type, depth, from, to, value, input }) =>
