@@ -234,10 +234,10 @@ async function keepStream(options: KeeperOptions, stream: StreamName, signal: Ab
 /** Follows the stream until something is wrong with it. */
 async function followOnce(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
   const { store, nc, network, policies } = options;
-  const known = await store.head(stream);
-  const info = await streamInfo(options, stream);
-  // Where nothing was archived there is nothing that could be brought back.
-  if (!info && (known?.position ?? 0) === 0) return await ensureStreams(nc, network, { policies });
+  const [known, info] = await Promise.all([store.head(stream), streamInfo(options, stream)]);
+  // Where nothing was archived or followed there is nothing that could be brought back but the name.
+  if (!info && (known?.position ?? 0) + (known?.followed ?? 0) === 0)
+    return await ensureStreams(nc, network, { policies, only: [stream], incarnation: known?.incarnation });
   const state = known ? stateOf(info, known, policies[stream]) : 'whole';
   if (state !== 'whole' || !info) throw new Error(`${stream} is ${state}: what it lacks comes back first`);
   const led = await store.lead(stream, incarnationOf(info));

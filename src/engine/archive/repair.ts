@@ -100,7 +100,7 @@ async function repairTree({ store }: BothStores, stream: StreamName): Promise<st
   if (!damage.isProven || damage.runs.length === 0) return [];
   await store.trees.rewrite(stream, damage.runs);
   // The archive's keeper has to read the end of the tree again.
-  await store.lead(stream, head.incarnation);
+  await store.lead(stream);
   return [`${damage.runs.length} tiles of the tree of ${stream} were written anew from its archive.`];
 }
 
@@ -130,7 +130,7 @@ async function repairStreamItself(
   const { store } = stores;
   const { stream, inBoth, foreign } = report;
   const held = await holdStream(stores, stream);
-  const head = await store.lead(stream, '');
+  const head = await store.lead(stream);
   const beyond = { first: head.position + 1, last: held?.state.last_seq ?? 0 };
   const isForked = held !== undefined && (foreign.length > 0 || isOtherLife(held, head));
   const saved = isForked ? await saveForeign(stores, stream, [...foreign, beyond]) : undefined;

@@ -63,12 +63,17 @@ function headIn(query: RunQuery, schema: string) {
 
 function writing(query: RunQuery, pools: Pools, schema: string) {
   return {
-    /** Takes the stream over: every earlier leader is refused from now on. */
-    lead: async (stream: StreamName, incarnation: string): Promise<ArchiveHead> => {
+    /**
+     * Takes the stream over: every earlier leader is refused from now on.
+     *
+     * An archive that holds nothing yet becomes that of `incarnation`, where one is named.
+     */
+    lead: async (stream: StreamName, incarnation?: string): Promise<ArchiveHead> => {
       const [head] = await query<ArchiveHead>(
-        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch) values ($1, $2, $3, 1)
+        `insert into ${schema}.archive_heads as had (stream, incarnation, hash, epoch)
+          values ($1, coalesce($2, ''), $3, 1)
           on conflict (stream) do update set epoch = had.epoch + 1,
-            incarnation = case when had.position = 0 then excluded.incarnation else had.incarnation end
+            incarnation = case when had.position = 0 then coalesce($2, had.incarnation) else had.incarnation end
           returning ${headColumns(schema)}`,
         [stream, incarnation, beginning],
       );

@@ -60,6 +60,10 @@ export function incarnationOf(info: StreamInfo): string {
   return info.config.metadata?.[incarnationKey] ?? info.created;
 }
 
+/** `incarnation` is the one that streams which are created continue; without it they begin one of their own. */
+type EnsureOptions = StreamOptions &
+  Readonly<{ policies?: StreamPolicies; only?: readonly StreamName[]; incarnation?: string | undefined }>;
+
 /**
  * Creates every stream of a network, or those named, or checks that it is as it must be; safe to repeat and to race.
  *
@@ -69,11 +73,7 @@ export function incarnationOf(info: StreamInfo): string {
 export async function ensureStreams(
   nc: NatsConnection,
   network: string,
-  {
-    policies = streamTable,
-    only = streams,
-    ...options
-  }: StreamOptions & Readonly<{ policies?: StreamPolicies; only?: readonly StreamName[] }> = {},
+  { policies = streamTable, only = streams, incarnation, ...options }: EnsureOptions = {},
 ): Promise<void> {
   const version = nc.info?.version ?? '0.0.0';
   if (!gte(version, leastServer))
@@ -82,7 +82,7 @@ export async function ensureStreams(
     const manager = await jetstreamManager(nc, { timeout: answerWithinMs });
     const isCluster = nc.info?.cluster !== undefined;
     const fresh = { replicas: isCluster ? replicasOnCluster : 1 };
-    const ensuring = { manager, network, policies, options, fresh };
+    const ensuring = { manager, network, policies, options, fresh, incarnation };
     await pRetry(() => Promise.all(only.map((stream) => ensureStream(ensuring, stream))), {
       ...requestedAgain,
       shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
@@ -106,6 +106,7 @@ type Ensuring = Readonly<{
   options: StreamOptions;
   /** What new streams have where the options leave it open. */
   fresh: StreamOptions;
+  incarnation: string | undefined;
 }>;
 
 async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
@@ -133,10 +134,11 @@ async function ensureStream(ensuring: Ensuring, stream: StreamName): Promise<voi
 }
 
 async function createStream(ensuring: Ensuring, stream: StreamName): Promise<void> {
-  const { manager, network, policies, options, fresh } = ensuring;
+  const { manager, network, policies, options, fresh, incarnation } = ensuring;
   const shape = shapeOf(stream, network, policies[stream]);
+  const named = incarnation === undefined ? {} : { metadata: { [incarnationKey]: incarnation } };
   try {
-    await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options) });
+    await manager.streams.add({ ...shape, ...choiceOf(fresh), ...choiceOf(options), ...named });
   } catch (caught) {
     const accepted = refusedWith(caught, 'nameTaken');
     if (!accepted) throw caught;

@@ -32,7 +32,7 @@ export async function freshStores(
  */
 export async function agedArchive(stores: BothStores, { nodes, probes }: Age): Promise<void> {
   const { store, network } = stores;
-  let head = await store.lead(stream, '');
+  let head = await store.lead(stream);
   const total = nodes * probes;
   for (let after = 0; after < total; after += atOnce) {
     const events = Array.from({ length: Math.min(atOnce, total - after) }, (_, index) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { metaSchema } from '../../../../src/engine/models/engine/generations.ts';
@@ -7,11 +8,13 @@ import { openCheckpoint, checkProof } from '../../../../src/edges/http/pages/pub
 import { createProvenLogs, type ProvenLogs } from '../../../../src/engine/archive/proof/serving.ts';
 import { rekey } from '../../../../src/engine/archive/proof/rekey.ts';
 import { signAll } from '../../../../src/engine/archive/proof/signing.ts';
+import { streamInfo } from '../../../../src/engine/archive/chain.ts';
 import { rawBetween, repairStream } from '../../../../src/engine/archive/repair.ts';
 import { scrub } from '../../../../src/engine/archive/scrub.ts';
 import { isDamaged } from '../../../../src/engine/archive/states.ts';
+import { streamName } from '../../../../src/engine/log/streams.ts';
 import { startRest } from '../../../edges/indexer/rest/rest-server.ts';
-import { until } from '../../../support/polling.ts';
+import { eventually, until } from '../../../support/polling.ts';
 import { randomHistory } from '../../../support/histories/random-history.ts';
 import { actionOf, appendFacts } from '../../log/fresh-log.ts';
 import { type Kept, keptLog, untilArchived } from '../kept.ts';
@@ -148,6 +151,20 @@ describe('a proven log', () => {
     const { signedAt: _, ...same } = { ...before, signedAt: '' };
     expect(await logsOf(kept).checkpoint('ACTIONS')).toMatchObject(same);
     await until('nothing is refused', async () => (await kept.signing.checkpoints.refusals()).length === 0);
+  });
+
+  it('goes on under its name when the broker loses a stream that is still empty, and has the tree of what follows', async () => {
+    const kept = await keptLog();
+    kept.start();
+    kept.audit();
+    const checkpoint = () => logsOf(kept).checkpoint('ACTIONS');
+    const before = await until('an empty tree is signed', checkpoint);
+    expect(before.size).toBe(0);
+    await (await jetstreamManager(kept.nc)).streams.delete(streamName('ACTIONS', kept.network));
+    await until('the stream is there again', () => streamInfo(kept, 'ACTIONS'));
+    await eventually(() => appendFacts(kept.log, [actionOf('the first')]));
+    await untilSigned(kept);
+    expect(await checkpoint()).toMatchObject({ origin: before.origin, vkey: before.vkey, size: 1 });
   });
 
   it('signs no other tree than the one that it signed before, and no tree with another key', async () => {
