@@ -14,6 +14,8 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
 } from './gateway-under-test.ts';
+import { foreverMs, good, stalling } from './misdeeds.ts';
+import { serveNodes } from './nodes-under-test.ts';
 import { formOf, leftOvers, post, signatureOf, taskIn } from './uploading.ts';
 
 const bytes = randomBytes(1_000);
@@ -99,9 +101,11 @@ describe('an upload', () => {
   });
 
   it('that another gateway carries out is 409', { tags: ['S3.upload.elsewhere'] }, async () => {
-    const network = freshNetwork();
-    const { gateway, fields } = await start({ network });
-    const { gateway: another } = await start({ network, resumes: true });
+    const nodes = await serveNodes(good, [stalling]);
+    const chain = { storers: async () => await Promise.resolve({ nodes, total: 1 }) };
+    const shared = { network: freshNetwork(), chain, stallMs: foreverMs };
+    const { gateway, fields } = await start(shared);
+    const { gateway: another } = await start({ ...shared, resumes: true });
     const id = taskIn(await post(gateway.url, formOf(fields)));
     const answer = await post(another.url, formOf(fields));
     expect([answer.status, answer.code]).toEqual([409, 'CONFLICT']);
