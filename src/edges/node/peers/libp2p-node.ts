@@ -14,7 +14,7 @@ import type { Peer } from './directory.ts';
 const dialMs = 5_000;
 const perSecond = 200;
 /** A peer that is frozen or cut off is gone within a minute; one that is merely busy answers within this. */
-const usualHeartbeat = { everyMs: 15_000, withinMs: 20_000 } as const;
+const usualHeartbeat = { everyMs: 20_000, withinMs: 15_000 } as const;
 
 /** Of one connection at once, either way. */
 export const streams = 64;
@@ -23,7 +23,8 @@ export const streams = 64;
 export type Node = Awaited<ReturnType<typeof createNode>>;
 
 /**
- * Heartbeats of a connection: their interval, and the time within which the peer must answer or the connection is cut.
+ * Heartbeats of a connection: their interval, and the time within which the peer must answer or the connection is cut,
+ * which is the shorter one: a second heartbeat beside an unanswered one cuts a connection that is only slow.
  */
 export type Heartbeat = Readonly<{ everyMs: number; withinMs: number }>;
 

@@ -28,7 +28,7 @@ it(
   },
   async () => {
     await using undo = new AsyncDisposableStack();
-    const asking = await hostOf(one, { heartbeat: { everyMs: 100, withinMs: 3000 } });
+    const asking = await hostOf(one, { heartbeat: { everyMs: 3_000, withinMs: 2_500 } });
     undo.defer(asking.close);
     const asked = await hostOf(two);
     undo.defer(asked.close);
