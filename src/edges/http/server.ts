@@ -18,6 +18,7 @@ const headersWithinMs = 10_000;
 const requestWithinMs = 30_000;
 const answerWithinMs = 20_000;
 const idCharacters = 256;
+const idleEachMs = 20;
 
 /** Options of a server. */
 export type ServerOptions = Readonly<{
@@ -57,6 +58,10 @@ export function createServer(options: ServerOptions): App {
   if (bodyBytes === undefined) readNoBodies(app);
   else readJson(app);
   if (isTracing()) traceRequests(app);
+  app.addHook('preClose', (done) => {
+    endIdleConnections(app);
+    done();
+  });
   void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
   answerUnknownPaths(app, guide);
   app.addHook('onRequest', async (request, reply) => {
@@ -65,6 +70,15 @@ export function createServer(options: ServerOptions): App {
       throw new AppError('INVALID_ARGUMENT', `The address is too long; it may have ${urlCharacters} characters.`);
   });
   return app;
+}
+
+/**
+ * Ends connections that become idle while a server closes: Node ends only those that are idle when closing begins, and
+ * one whose request is answered after that would hold the end until its client lets go of it.
+ */
+function endIdleConnections({ server }: Pick<App, 'server'>): void {
+  const timer = setInterval(() => server.closeIdleConnections(), idleEachMs);
+  server.once('close', () => clearInterval(timer));
 }
 
 /** The readers of those parts of a request that a route has a schema for; the others are not validated. */

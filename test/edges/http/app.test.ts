@@ -1,6 +1,7 @@
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../../../src/edges/http/app.ts';
 import { figures } from '../../../src/kit/figures.ts';
 import type { Observed } from '../../../src/kit/observed.ts';
@@ -67,6 +68,31 @@ describe('createApp', () => {
     expect((await ask(`${one}/metrics`)).body).toContain(
       'annals_http_requests_total{network="test",route="/healthz",method="GET",status="200"} 1',
     );
+  });
+
+  it('closes with its last answer, however long a client would keep the connection', async () => {
+    const { promise: asked, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const url = await start({
+      routes: (app) =>
+        void app.get('/slow', async () => {
+          begin();
+          await answered;
+          return 'at last';
+        }),
+    });
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const response = new Promise<IncomingMessage>((resolve) => void get(`${url}/slow`, { agent }, resolve));
+    await asked;
+    let isClosed = false;
+    const closed = Promise.all(running.splice(0).map(async (app) => await app.close())).then(() => (isClosed = true));
+    await expect.poll(async () => await fetch(url).catch(() => 'refused'), { timeout: 10_000 }).toBe('refused');
+    answer();
+    const { statusCode, headers } = (await response).resume();
+    expect([statusCode, headers.connection]).toEqual([200, 'keep-alive']);
+    await expect.poll(() => isClosed, { timeout: 20_000 }).toBe(true);
+    await closed;
   });
 
   it('answers readiness from the checks of whatever runs at that moment, in their order, the same thing once', async () => {
