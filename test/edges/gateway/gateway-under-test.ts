@@ -8,7 +8,7 @@ import { createFileHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { accountOf, publicKeyOf, type PrivateKey } from '../../../src/edges/chain/sign/keys.ts';
 import { createFailures, type Failures } from '../../../src/edges/gateway/nodes/failures.ts';
-import { createHedges, type Hedges } from '../../../src/edges/gateway/nodes/hedges.ts';
+import { createGatewayHedges, type Hedges } from '../../../src/edges/gateway/nodes/hedges.ts';
 import type { GatewayDependencies, GatewaySettings } from '../../../src/edges/gateway/rest/dependencies.ts';
 import { createGateway } from '../../../src/edges/gateway/rest/rest.ts';
 import { openTransferFiles, type TransferFiles } from '../../../src/edges/gateway/tasks/files.ts';
@@ -86,7 +86,7 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const stallMs = changes.stallMs ?? 2_000;
   const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
   const failures = changes.failures ?? createFailures();
-  const hedges = changes.hedges ?? createHedges();
+  const hedges = changes.hedges ? { uploads: changes.hedges, downloads: changes.hedges } : createGatewayHedges();
   const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, failures, hedges };
   const { runner, elsewhere, open, ended } = openGatewayTasks({
     connection: nc,

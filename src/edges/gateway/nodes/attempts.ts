@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
+import type { Hedges } from './hedges.ts';
 import { DiskFailure } from './own-disk.ts';
 import { type Attempt, prepareAttempt, type RunningAttempt, type Trying } from './running-attempt.ts';
 import { cleaned } from './states.ts';
@@ -17,7 +18,6 @@ export type Failure = Readonly<{
 }>;
 
 const mostAttempts = 10;
-const rounds = 2;
 const away = 'sdk:supernodes_unavailable';
 
 /**
@@ -33,20 +33,19 @@ export async function* tryNodes<T>(
   settled: () => Promise<T | undefined>,
 ): AsyncGenerator<TransferStep[], AttemptsOutcome<T>> {
   const { nodes, signal, after } = trying;
-  const order = Array.from({ length: rounds }, () => nodes)
-    .flat()
-    .slice(0, mostAttempts);
+  const order = [...nodes, ...nodes].slice(0, mostAttempts);
   const before = after?.iteration ?? 0;
   const failures: Failure[] = [];
   const running: RunningAttempt<T>[] = [];
   let wake = Promise.withResolvers<undefined>();
   const onSlow = (): void => wake.resolve(undefined);
   let started = 0;
+  let mayHedge = true;
   try {
     for (;;) {
       wake = Promise.withResolvers();
       const node = order[started];
-      const release = node && roomFor(node, running, trying);
+      const release = node && roomFor(node, running, mayHedge ? trying.hedging?.hedges : undefined);
       if (node && release) {
         started += 1;
         const one = prepareAttempt(trying, work, { node, iteration: before + started, onSlow, release });
@@ -70,7 +69,11 @@ export async function* tryNodes<T>(
         return { value: news.value };
       }
       signal.throwIfAborted();
-      if (news.caught instanceof DiskFailure) throw news.caught;
+      const isOurs = news.caught instanceof DiskFailure;
+      if (isOurs && running.length === 0) throw news.caught;
+      // Our disk has no room for two: the other may come to its end alone.
+      mayHedge &&= !isOurs;
+      if (isOurs) continue;
       failures.push(failureOf(news.caught, one.attempt));
       // Where another has its transaction sent, this one may have failed for that alone: the chain decides.
       if (running.some(({ attempt }) => attempt.watch.phase() === 'sealing')) continue;
@@ -90,13 +93,13 @@ export async function* tryNodes<T>(
 function roomFor<T>(
   node: StoringNode,
   running: readonly RunningAttempt<T>[],
-  { hedging }: Trying,
+  hedges: Hedges | undefined,
 ): (() => void) | undefined {
   const [other, ...more] = running;
   if (!other) return () => undefined;
   const { attempt } = other;
   if (more.length > 0 || !attempt.watch.isSlow() || attempt.node.account === node.account) return undefined;
-  return hedging?.hedges.reserve();
+  return hedges?.reserve();
 }
 
 function firstState<T>(

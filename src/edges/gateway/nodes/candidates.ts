@@ -11,21 +11,21 @@ import type { ChainClient } from '../../chain/rest/client.ts';
 import { rememberingKeys } from '../intake/known-keys.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import { createFailures, type Failures } from './failures.ts';
-import { createHedges, type Hedges } from './hedges.ts';
+import { createGatewayHedges, type GatewayHedges } from './hedges.ts';
 
 /**
  * The chain for a gateway: nodes that are known to be available come first, and keys are cached; with the store of
- * nodes that fail, and the pace of uploads.
+ * nodes that fail, and the pace of transfers.
  */
 export function createGatewayChain(
   client: ChainClient,
   { reader, ...options }: CascadeChainOptions & Pick<Ordering, 'reader'>,
-): Readonly<{ chain: CascadeChain; failures: Failures; hedges: Hedges }> {
+): Readonly<{ chain: CascadeChain; failures: Failures; hedges: GatewayHedges }> {
   const failures = createFailures();
   return {
     chain: rememberingKeys(availableFirst(createCascadeChain(client, options), { reader, failures })),
     failures,
-    hedges: createHedges(),
+    hedges: createGatewayHedges(),
   };
 }
 

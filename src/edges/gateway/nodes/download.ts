@@ -35,13 +35,18 @@ export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBy
 /**
  * Fetches a file from one node; its path appears only once the bytes match the chain's data hash and are on the disk.
  *
+ * Meanwhile its bytes are beside `target`. Gives the states that end the task: those of one attempt alone are written.
  * Fails when the node refuses, stalls, breaks off, or sends other bytes; with `DiskFailure` where our own disk does.
  */
-export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGenerator<TransferStep[], void> {
+export async function* downloadFrom(
+  attempt: Attempt,
+  wanted: Wanted,
+  target: string,
+): AsyncGenerator<TransferStep[], TransferStep[][]> {
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
-  const part = `${into}.part`;
-  const room = await onOwnDisk(wanted.space.reserve(into, 0, 'download'));
+  const part = `${target}.part`;
+  const room = await onOwnDisk(wanted.space.reserve(target, 0, 'download'));
   let file: FileHandle | undefined;
   let hangUp = (): void => undefined;
   try {
@@ -63,16 +68,19 @@ export async function* downloadFrom(attempt: Attempt, wanted: Wanted): AsyncGene
       await onOwnDisk(makeRoom(size));
       await onOwnDisk(file.writeFile(data));
     }
+    // What remains is ours alone: it makes no node slow.
+    watch.stop();
     await onOwnDisk(file.sync());
     if (!(await onOwnDisk(hashesOf(part))).includes(dataHash))
       throw new Error('the node gave bytes that do not hash to what the chain says');
     await onOwnDisk(rename(part, into));
     await onOwnDisk(syncFolder(path.dirname(into)));
-    // Only the successful try writes this: a task has this state once, whatever nodes did before.
-    yield [{ status: 'sdk:download_started', detail: { iteration } }];
     const elapsedSeconds = (performance.now() - startedAt) / 1000;
     const detail = { iteration, bytesTotal: size, chunks, elapsedSeconds };
-    yield [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }];
+    return [
+      [{ status: 'sdk:download_started', detail: { iteration } }],
+      [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }],
+    ];
   } finally {
     hangUp();
     // What cannot be closed or removed now is no reason to doubt the file; the sweep removes left-overs.

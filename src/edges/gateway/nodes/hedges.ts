@@ -1,16 +1,20 @@
 import type { AttemptPhase, Silences } from './attempt-watch.ts';
 
+/** The pace of each direction: a node that is asked for a file is silent for other reasons than one that gets it. */
+export type GatewayHedges = Readonly<{ uploads: Hedges; downloads: Hedges }>;
+
 /** An attempt that succeeded. */
 export type PacedAttempt = Readonly<{ bytes: number; silences: Silences; tookMs: number }>;
 
 /**
- * The pace of a gateway's uploads, from which follows when an attempt with another node is started beside a slow one.
+ * The pace of a gateway's transfers, from which follows when an attempt with another node is started beside a slow one.
  */
 export type Hedges = Readonly<{
   record: (attempt: PacedAttempt) => void;
   /**
    * The silence after which an attempt over so many bytes is slow: twice the p90 of the longest silences in its phase
-   * lately, and at least a quarter of what a complete attempt takes; undefined while too few attempts are known.
+   * lately, and at least a quarter of what a complete attempt takes; while fewer than three attempts are known, the
+   * usual one, if there is any.
    */
   patienceMs: (phase: AttemptPhase, bytes: number) => number | undefined;
   /** Room for one more attempt beside another: returns what frees it, or undefined where there is none. */
@@ -21,8 +25,16 @@ const remembered = 50;
 const fewest = 3;
 const most = 8;
 
-/** No attempt is known at first; at most eight are beside another at once, in all uploads of a gateway. */
-export function createHedges(): Hedges {
+/** A download may be begun twice at little cost, so it needs no experience. */
+const usualDownloadMs = 2_000;
+
+/** Makes those of a gateway: each direction has a room of its own. */
+export function createGatewayHedges(): GatewayHedges {
+  return { uploads: createHedges(), downloads: createHedges(usualDownloadMs) };
+}
+
+/** No attempt is known at first; at most eight are beside another at once. */
+export function createHedges(usualMs?: number): Hedges {
   const recent: PacedAttempt[] = [];
   let reserved = 0;
   return {
@@ -31,7 +43,7 @@ export function createHedges(): Hedges {
       if (recent.length > remembered) recent.shift();
     },
     patienceMs: (phase, bytes) => {
-      if (recent.length < fewest) return undefined;
+      if (recent.length < fewest) return usualMs;
       // A node encodes and stores a larger file for longer; dialling and the pace of bytes do not depend on the size.
       const scale = (one: PacedAttempt): number => Math.max(1, bytes / Math.max(1, one.bytes));
       const silences = recent.map((one) => (one.silences.get(phase) ?? 0) * (phase === 'processing' ? scale(one) : 1));

@@ -5,7 +5,7 @@ import { type Failure, type AttemptsOutcome, tryNodes } from './attempts.ts';
 import type { Dialling } from './connection.ts';
 import { downloadFrom, type Wanted } from './download.ts';
 import type { Failures } from './failures.ts';
-import type { Hedges } from './hedges.ts';
+import type { GatewayHedges } from './hedges.ts';
 import { awaitFinalization, isFinalized } from './finalization.ts';
 import { untilAnswered } from './patience.ts';
 import type { Trying } from './running-attempt.ts';
@@ -22,8 +22,8 @@ export type NodeTransfers = Readonly<{
   processingMs: number;
   /** Remembers nodes that failed, so that others come first. */
   failures: Failures;
-  /** The pace of uploads. */
-  hedges: Hedges;
+  /** The pace of transfers. */
+  hedges: GatewayHedges;
   /** How often the chain is queried for a finalization. */
   pollMs?: number;
   /** Pauses of downloads are so many times as long as usual. */
@@ -53,7 +53,7 @@ export async function* uploadToNodes(
   const match = await storers(chain, record.height ?? 0, signal);
   if ('failure' in match) return yield match.failure;
   yield match.steps;
-  const hedging = { hedges, bytes: file.size };
+  const hedging = { hedges: hedges.uploads, bytes: file.size };
   const trying = { ...limits, ...task, nodes: match.nodes, status: 'sdk:registration_attempt', hedging };
   const outcome = yield* tryNodes(
     trying,
@@ -78,7 +78,7 @@ export async function* uploadToNodes(
  * before `sdk:completed`. Never fails for what nodes or the chain do; fails when the signal aborts.
  */
 export async function* downloadFromNodes(
-  { chain, pauseScale, ...limits }: NodeTransfers,
+  { chain, hedges, pauseScale, ...limits }: NodeTransfers,
   { record }: CascadeAction,
   { isFresh, ...wanted }: Wanted & Readonly<{ isFresh: () => Promise<boolean> }>,
   task: TransferTask,
@@ -88,10 +88,11 @@ export async function* downloadFromNodes(
   yield result.steps;
   const nextPause = createPauses(pauseScale);
   let beyond: readonly StoringNode[] | undefined;
-  let trying: Trying = { ...limits, ...task, nodes: result.nodes, status: 'sdk:download_attempt' };
+  const hedging = { hedges: hedges.downloads, bytes: wanted.expectedBytes };
+  let trying: Trying = { ...limits, ...task, nodes: result.nodes, status: 'sdk:download_attempt', hedging };
   for (;;) {
     const outcome = yield* tryNodes(trying, fetching(wanted), async () => undefined);
-    if (!('failure' in outcome)) return;
+    if (!('failure' in outcome)) return yield* outcome.value;
     const lacking = outcome.failures.filter(({ reason }) => lacksSymbols(reason));
     if (lacking.length === 0) {
       const others = beyond ?? (await othersOf(chain, result.nodes, task.signal));
@@ -111,10 +112,17 @@ export async function* downloadFromNodes(
   }
 }
 
-function fetching(wanted: Wanted): Parameters<typeof tryNodes<true>>[1] {
+/** Attempts beside each other write to files of their own; one alone takes the room that its task has reserved. */
+function fetching(wanted: Wanted): Parameters<typeof tryNodes<TransferStep[][]>>[1] {
+  const targets = [wanted.into, `${wanted.into}-beside`];
   return async function* (attempt) {
-    yield* downloadFrom(attempt, wanted);
-    return true;
+    const target = targets.shift() ?? wanted.into;
+    try {
+      return yield* downloadFrom(attempt, wanted, target);
+    } finally {
+      targets.push(target);
+      targets.sort();
+    }
   };
 }
 

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { signText } from '../../../../src/edges/chain/files/signatures.ts';
 import { createFailures, type Failures } from '../../../../src/edges/gateway/nodes/failures.ts';
@@ -6,7 +8,16 @@ import { createHedges, type Hedges } from '../../../../src/edges/gateway/nodes/h
 import { SupernodeEventType } from '../../../../src/edges/gen/cascade/service_pb.ts';
 import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
 import { bytes, good, refusing } from '../misdeeds.ts';
-import { finalized, historyOf, type Misdeed, type Node, serveNodes, taken, type Told } from '../nodes-under-test.ts';
+import {
+  chunksOf,
+  finalized,
+  historyOf,
+  type Misdeed,
+  type Node,
+  serveNodes,
+  taken,
+  type Told,
+} from '../nodes-under-test.ts';
 
 /** Nothing is ever left for its silence here: what ends an attempt is the end of another. */
 const patientMs = 60_000;
@@ -26,7 +37,8 @@ function observedFailures() {
   return { said, failures };
 }
 
-async function uploaded(nodes: readonly Misdeed[], hedges = quickPace()) {
+/** A gateway before such nodes that has an action's file to give, or to fetch. */
+async function start(nodes: readonly Misdeed[], { hedges, transferSpace, ...of }: Changes = {}) {
   const { said, failures } = observedFailures();
   const onChain: string[] = [];
   const storers = await serveNodes(good, nodes, (id) => {
@@ -34,10 +46,31 @@ async function uploaded(nodes: readonly Misdeed[], hedges = quickPace()) {
     finalize(gateway, id);
   });
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
-  const gateway: GatewayUnderTest = await gatewayUnderTest({ chain, hedges, failures, stallMs: patientMs });
+  const pace = hedges ? { hedges } : {};
+  const changes = { chain, ...pace, failures, stallMs: patientMs, settings: { transferSpace } };
+  const gateway: GatewayUnderTest = await gatewayUnderTest(changes);
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
-  const action = await actionOver(bytes);
+  const action = await actionOver(bytes, of);
   gateway.actions.set('7', action);
+  return { gateway, action, said, onChain };
+}
+
+type Changes = Readonly<{ hedges?: Hedges; transferSpace?: number }> & Parameters<typeof actionOver>[1];
+
+async function fetched(nodes: readonly Misdeed[], changes: Changes = {}) {
+  const stored = { chainState: 'done', isPublic: true, fileSizeKbs: Math.floor(bytes.length / 1024) };
+  const { gateway, said } = await start(nodes, { ...stored, ...changes });
+  const init = { method: 'POST' };
+  const answer = await fetch(`${gateway.url}/api/v1/actions/cascade/7/downloads?public=true`, init);
+  const { task_id: task } = (await answer.json()) as { task_id: string };
+  const history = await historyOf(gateway.url, 'downloads', task);
+  const file = await fetch(`${gateway.url}/api/v1/downloads/cascade/${task}/file`);
+  const isWhole = Buffer.from(await file.arrayBuffer()).equals(bytes);
+  return { history, said, isWhole, left: await readdir(path.join(gateway.files.folder, 'fetched')), task };
+}
+
+async function uploaded(nodes: readonly Misdeed[], hedges = quickPace()) {
+  const { gateway, action, said, onChain } = await start(nodes, { hedges });
   const form = new FormData();
   form.append('action_id', '7');
   form.append('signature', signText(creatorKey, action.file?.dataHash ?? ''));
@@ -48,7 +81,7 @@ async function uploaded(nodes: readonly Misdeed[], hedges = quickPace()) {
 }
 
 const attempts = (history: readonly Told[]) =>
-  history.filter(({ status }) => status === 'sdk:registration_attempt').map(({ data }) => data);
+  history.filter(({ status }) => /^sdk:(registration|download)_attempt$/.test(status)).map(({ data }) => data);
 const count = (history: readonly Told[], name: string) => history.filter(({ status }) => status === name).length;
 const beside = 'the attempt before it is slow and continues beside it';
 
@@ -160,6 +193,66 @@ describe('an upload whose node is slow', () => {
   });
 });
 
+/** Gives half the file, or nothing, and the rest once `when` allows it; tells when its call is ended before. */
+function pausing(when: Promise<unknown>, first = 0, onEnd: () => void = () => undefined): Misdeed {
+  return () => ({
+    async *download(_, { signal }) {
+      yield* chunksOf(bytes.subarray(0, first));
+      signal.addEventListener('abort', onEnd);
+      await Promise.race([when, once(signal, 'abort')]);
+      yield* chunksOf(bytes.subarray(first));
+    },
+  });
+}
+
+const never = new Promise<never>(() => undefined);
+
+describe('a download whose node is slow', () => {
+  it(
+    'comes from the next node beside it, which ends it, on a gateway that knows no pace yet',
+    { tags: ['S3.nodes.hedge-downloads'] },
+    async () => {
+      const cut = Promise.withResolvers<void>();
+      const { history, said, isWhole, left, task } = await fetched([pausing(never, 0, cut.resolve), () => ({})]);
+      expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2, message: beside }]);
+      expect(history.slice(-3).map(({ status, data }) => [status, data['iteration']])).toEqual([
+        ['sdk:download_started', 2],
+        ['sdk:download_completed', 2],
+        ['sdk:completed', undefined],
+      ]);
+      await cut.promise;
+      expect([isWhole, left]).toEqual([true, [task]]);
+      expect(said).toEqual(['lumera1node1 succeeded', 'lumera1node0 overtaken']);
+    },
+  );
+
+  it('keeps both, and the slow one may be first: its bytes are its own, the other is blamed for nothing', async () => {
+    const isBeside = Promise.withResolvers<void>();
+    const other: Misdeed = (cut) => ({
+      async *download(request, context) {
+        yield* chunksOf(bytes.subarray(1), 100_000);
+        isBeside.resolve();
+        yield* pausing(never)(cut).download?.(request, context) ?? [];
+      },
+    });
+    const slow = pausing(isBeside.promise, bytes.length / 2);
+    const { history, said, isWhole } = await fetched([slow, other], { hedges: quickPace() });
+    expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2, message: beside }]);
+    expect([history.at(-1)?.status, isWhole, said]).toEqual(['sdk:completed', true, ['lumera1node0 succeeded']]);
+  });
+
+  it('goes on alone where the disk has no room for two', async () => {
+    const isRefused = Promise.withResolvers<void>();
+    const reserve = () => () => isRefused.resolve();
+    // Three quarters of it are for downloads: one file has room, with a rounding.
+    const changes = { hedges: { ...quickPace(), reserve }, transferSpace: bytes.length * 1.5 };
+    const slow = pausing(isRefused.promise, bytes.length / 2);
+    const { history, said, isWhole } = await fetched([slow, () => ({})], changes);
+    expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2, message: beside }]);
+    expect([history.at(-1)?.status, isWhole, said]).toEqual(['sdk:completed', true, ['lumera1node0 succeeded']]);
+  });
+});
+
 describe('createHedges', () => {
   const recorded = (some: readonly Readonly<{ silenceMs: number; tookMs: number; bytes?: number }>[]): Hedges => {
     const hedges = createHedges();
@@ -168,9 +261,10 @@ describe('createHedges', () => {
     return hedges;
   };
 
-  it('calls nothing slow before it knows three attempts', () => {
+  it('calls nothing slow before it knows three attempts, but by a usual silence', () => {
     const two = recorded([1, 2].map((silenceMs) => ({ silenceMs, tookMs: 1 })));
     expect(two.patienceMs('processing', 1_000)).toBeUndefined();
+    expect(createHedges(7).patienceMs('sending', 1_000)).toBe(7);
   });
 
   it('calls twice the p90 of silences slow, at least a quarter of what an attempt takes, and more for larger files', () => {
