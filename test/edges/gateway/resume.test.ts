@@ -3,7 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { StoringNode } from '../../../src/edges/chain/files/chain.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
-import { startTask, findTask, newTaskId, statesOf, type Task } from '../../../src/edges/gateway/tasks/task-log.ts';
+import {
+  findTask,
+  newTaskId,
+  resumeTask,
+  startTask,
+  statesOf,
+  type Task,
+} from '../../../src/edges/gateway/tasks/task-log.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { freshNetwork } from '../../support/programs/servers.ts';
 import {
@@ -131,6 +138,29 @@ it('two gateways never carry out one task at once', { tags: ['S3.two.lease'] }, 
   expect(heights).toHaveLength(2 * begun.length);
   expect(most).toBeLessThanOrEqual(begun.length);
 });
+
+it(
+  'a gateway leaves a task alone that another carries out, or that has ended, though it had it itself',
+  { tags: ['S3.two.lease'] },
+  async () => {
+    let looks = 0;
+    const storers = async () => await Promise.resolve({ nodes: [], total: (looks += 1) });
+    const start = await network('done');
+    await using one = await start({ chain: { storers }, resumes: false });
+    const wanted = { direction: 'download', isPrivate: false, action: '7', at } as const;
+    const ended = await one.runner.begin(newTaskId(), wanted);
+    expect((await endOf(one, ended.id))[0]).toBe('sdk:failed');
+    await one.runner.endOf(ended);
+    const before = looks;
+    const moved = await startTask(one.log, newTaskId(), { ...wanted, store: 'shared', holder: 'one.1' });
+    await resumeTask(one.log, moved, { holder: 'other.1', store: 'shared' });
+    for (const task of [moved, ended]) {
+      one.runner.run(task);
+      await one.runner.endOf(task);
+    }
+    expect([looks, (await findTask(one.log, moved.id))?.known.holder]).toEqual([before, 'other.1']);
+  },
+);
 
 it(
   'a private download that has just begun is never taken for one that was cut off',
