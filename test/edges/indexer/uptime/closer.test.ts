@@ -71,7 +71,7 @@ const reaches = async ({ reader }: Database, log: Log): Promise<void> => {
       .read(
         async ({ followed }) =>
           [followed.uptime_days, followed.incidents].every(({ sequence }) => sequence >= lastSequence) &&
-          followed.uptime_open.sequence >= probes &&
+          [followed.uptime_open, followed.availability].every(({ sequence }) => sequence >= probes) &&
           followed.rounds !== undefined &&
           followed.supernodes.sequence >= nodes,
       )
@@ -82,7 +82,7 @@ const reaches = async ({ reader }: Database, log: Log): Promise<void> => {
 describe('the closing of days', () => {
   it(
     'gives 50 nodes and 30 days as an independent count of the exported probes does, through a kill, a race and the loss of the probes',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async () => {
       const { nc, network, log } = await freshLog();
       const random = seeded(20);
