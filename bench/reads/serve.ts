@@ -28,6 +28,7 @@ const app = createRest({
     positionAt: async () => 0,
     storedAt: async () => 0n,
     lastAsOf: async () => new Map(),
+    confirmedLast: async () => undefined,
     hasForgotten: async () => false,
   },
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading } from '../../../projections/reading.ts';
 
@@ -29,9 +30,12 @@ export function createEntityTags({ version, settings: { network, profile }, curs
   return ({ url, reading: { schemas, followed }, scope: { projections }, instant }) => {
     const tables = projections.map((name) => schemas[name]);
     const positions = instant?.token ?? projections.map((name) => followed[name]);
-    return `W/"${digest(JSON.stringify([program, url, tables, positions]))}"`;
+    return weakTag(program, url, tables, positions);
   };
 }
+
+/** A weak entity tag of all that an answer depends on. */
+export const weakTag = (...material: readonly unknown[]): string => `W/"${digest(JSON.stringify(material))}"`;
 
 const digest = (text: string): string =>
   createHash('sha256').update(text).digest().subarray(0, tagBytes).toString('base64url');
@@ -47,4 +51,9 @@ export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean 
   const opaque = tag.replace(/^W\//, '');
   const named: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
   return named.includes(opaque);
+}
+
+/** Adds to the header `Vary`, which the answer to another origin has already. */
+export function vary(reply: FastifyReply, ...by: readonly string[]): void {
+  void reply.header('Vary', [reply.getHeader('vary'), ...by].filter((one) => one !== undefined).join(', '));
 }

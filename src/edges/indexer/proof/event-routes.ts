@@ -2,11 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { StoredEvent } from '../../../engine/archive/event-pages.ts';
 import { publicLogs } from '../../../engine/archive/proof/serving.ts';
-import type { Kind, StreamName } from '../../../events/streams.ts';
+import { type Kind, type StreamName, streamTable } from '../../../events/streams.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { type App, errors, optional, query, serverSentEvents, words } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
 import { lastEventId, showFeed } from '../../http/sse-resume.ts';
+import { conditional, createLogTags, notModified, tagHeaders } from '../freshness/log-tags.ts';
+import type { RouteDependencies } from '../rest/dependencies.ts';
 import { createEventFeeds, type EventSource, isOfKinds, kindsOf } from './event-tail.ts';
 import { publicLog, streamParam } from './log-schemas.ts';
 
@@ -50,6 +52,7 @@ const page = {
     'Annals-Sequences': header('Sequences of the lines, such as `1-256,258`; left out where there is no line.'),
     'Annals-Through': header('Sequence up to which this answer has all of the stream: `after` of the next request.'),
     Link: header('The next page, as `rel="next"`.'),
+    ...tagHeaders,
   },
   content: { [ndjson]: { schema: Type.String() }, 'text/event-stream': serverSentEvents },
 };
@@ -62,8 +65,10 @@ type Page = Readonly<{ events: readonly StoredEvent[]; through: number }>;
  */
 export function eventRoutes(
   app: App,
-  { events, signal }: Readonly<{ events: EventSource; signal: AbortSignal }>,
+  dependencies: Pick<RouteDependencies, 'eventSource' | 'past' | 'signal' | 'version' | 'settings'>,
 ): void {
+  const { eventSource: events, past, signal } = dependencies;
+  const tagOf = createLogTags(dependencies);
   const streams = createStreams(app, { signal, ...readers, remedy: 'try again later or read pages' });
   const feedOf = createEventFeeds(events);
   const slots = createSlots(mostAnswers);
@@ -77,15 +82,25 @@ export function eventRoutes(
     ].join(' '),
     params: Type.Object({ stream: streamParam }),
     querystring,
-    response: { 200: page, ...errors(400, 404) },
+    headers: conditional,
+    response: { 200: page, 304: notModified, ...errors(400, 404) },
   };
   app.get('/log/:stream/events', { schema, config: { lasts: true } }, async (request, reply) => {
     const stream = publicLog(request.params.stream);
     const { after, limit, kind } = request.query;
     const wanted = wantedKinds(stream, kind);
     if (!takesEvents(request)) {
+      const tag = await tagOf(reply, ndjson, async () => {
+        const { incarnation, firstSequence, lastSequence } = await past.head(stream);
+        // A page within a log that keeps everything stays as it is, whatever comes behind it.
+        const isFixed = kind === undefined && streamTable[stream].keeps === 'forever';
+        const sequence = isFixed ? Math.min(lastSequence, after + limit) : lastSequence;
+        return { sequence, which: [incarnation, firstSequence] };
+      });
+      if (tag.isKnown(reply)) return await reply.send();
       slots.hold(reply);
       const answer = await pageOf(events, { stream, after, limit, wanted });
+      tag.put(reply, answer.through);
       return await sendPage(reply, answer, nextOf({ stream, limit, kind, after: answer.through }));
     }
     const from = lastEventId(request) || after;
@@ -152,7 +167,6 @@ async function sendPage(reply: FastifyReply, { events, through }: Page, next: st
   return await reply
     .headers({
       'content-type': ndjson,
-      'cache-control': 'no-cache',
       'annals-through': String(through),
       ...(events.length > 0 && { 'annals-sequences': rangesOf(events) }),
       link: `<${next}>; rel="next"`,

@@ -26,14 +26,15 @@ const changing = 'no-cache';
 const params = Type.Object({ stream: streamParam });
 const textType = 'text/plain; charset=utf-8';
 
-type LogDependencies = Pick<RouteDependencies, 'logs' | 'past' | 'eventSource' | 'signal'>;
+type LogDependencies = Pick<RouteDependencies, 'logs' | 'past' | 'eventSource' | 'signal' | 'version' | 'settings'>;
 
 /** The logs as anybody may check them: C2SP tlog-tiles below `/log/<stream>`, and `/v1/logs`. */
-export function logRoutes(app: App, { logs, past, eventSource, signal }: LogDependencies): void {
+export function logRoutes(app: App, dependencies: LogDependencies): void {
+  const { logs, past, eventSource } = dependencies;
   addList(app, logs);
   addTexts(app, logs);
   addTiles(app, logs, eventSource);
-  eventRoutes(app, { events: eventSource, signal });
+  eventRoutes(app, dependencies);
   addEvents(app, logs);
   previousEventRoute(app, { logs, past });
   addProofs(app, logs);

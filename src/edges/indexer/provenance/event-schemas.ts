@@ -99,11 +99,14 @@ export const recordEventsQuery = query({
 });
 
 /** The answer of a route of events, in both forms. */
-export function eventsAnswer<S extends object>(description: string, schema: S) {
+export function eventsAnswer<S extends object>(description: string, schema: S, headers: object = {}) {
   const batch = { type: 'array', items: { type: 'object', additionalProperties: true } };
   return {
     description,
-    headers: { Link: { type: 'string', description: 'The next page, as `rel="next"`; only where there is one.' } },
+    headers: {
+      Link: { type: 'string', description: 'The next page, as `rel="next"`; only where there is one.' },
+      ...headers,
+    },
     content: { 'application/json': { schema }, [batchType]: { schema: batch } },
   };
 }

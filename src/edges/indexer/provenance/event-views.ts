@@ -67,7 +67,7 @@ export async function sendBatch(reply: FastifyReply, events: readonly EventIn[])
 
 /** Names the next page of a list that changes, where there is one. */
 export function linkNext(reply: FastifyReply, next: string | number | null): void {
-  void reply.headers({ 'cache-control': 'no-store', vary: 'Accept' });
+  void reply.header('cache-control', 'no-store');
   if (next === null) return;
   const [path = '', search] = reply.request.url.split('?');
   const parameters = new URLSearchParams(search);

@@ -3,6 +3,7 @@ import type { LinkedPage } from '../../../engine/archive/event-links.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { shown } from '../../http/parameters.ts';
 import { type App, errors } from '../../http/schema.ts';
+import { vary } from '../freshness/entity-tags.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
 import { eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
 import { linkNext, sendBatch, shownEvents, wantsBatch } from './event-views.ts';
@@ -53,6 +54,7 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       const last = events.at(-1);
       const next = all.length > limit && last ? `${last.stream}:${last.sequence}` : null;
       linkNext(reply, next);
+      vary(reply, 'Accept');
       if (wantsBatch(request)) return await sendBatch(reply, events);
       return { events: await shownEvents(events, { logs, proofs }), next_after: next };
     });

@@ -83,6 +83,8 @@ export type PastLog = Instants &
     head: (stream: StreamName) => Promise<Omit<Head, 'lastTime'>>;
     /** The last fact of each of some entities at or before a sequence of their stream, as far as it is kept. */
     lastAsOf: (kind: Kind, entities: readonly string[], upTo: number) => Promise<ReadonlyMap<string, Recorded>>;
+    /** The last fact of an entity, as the leader of its stream has it. */
+    confirmedLast: (kind: Kind, entity: string) => Promise<Pick<Recorded, 'id' | 'sequence'> | undefined>;
     /** Returns whether a stream has dropped an event since it was created. */
     hasForgotten: (stream: StreamName) => Promise<boolean>;
   }>;

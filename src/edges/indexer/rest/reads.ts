@@ -10,7 +10,7 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import type { NamedInstant } from '../../http/positions.ts';
 import { createResolver, type PastLog, type ResolvedInstant } from './as-of.ts';
-import { createEntityTags, namesTag, type TaggedProgram } from '../freshness/entity-tags.ts';
+import { createEntityTags, namesTag, type TaggedProgram, vary } from '../freshness/entity-tags.ts';
 import { createFreshReads, freshnessOf } from '../freshness/freshness.ts';
 import { chainAgeMs, positionToken } from './headers.ts';
 import { createPastRecords, type PastRecords } from './past-records.ts';
@@ -97,7 +97,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const instant = scope.instant && (await resolveInstant(scope.instant, scope.projections));
     const { url, headers } = reply.request;
     const freshness = freshnessOf(reply.request);
-    vary(reply, varyBy);
+    vary(reply, ...varyBy);
     if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
     const answered = await fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
       reader.read(async (reading) => {
@@ -116,11 +116,6 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     if (result === notModified) void reply.code(304);
     return result;
   };
-}
-
-/** Adds to the header `Vary`, which the answer to another origin has already. */
-function vary(reply: FastifyReply, by: readonly string[]): void {
-  void reply.header('Vary', [reply.getHeader('vary'), ...by].filter((one) => one !== undefined).join(', '));
 }
 
 /**

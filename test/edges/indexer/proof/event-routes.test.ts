@@ -16,20 +16,26 @@ import { actionOf, appendFacts, probeOf, thinOut, validatorOf } from '../../../e
 import { freshFolder } from '../../../support/programs/fresh-folder.ts';
 import { until } from '../../../support/polling.ts';
 import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
-import { type Answer, type RestServer, startRest } from '../rest/rest-server.ts';
+import { type Answer, pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 
 /** How often the reader of the endurance test comes back: some hundred times, and 1,000 where it is asked for. */
 const reconnects = Number(process.env.ANNALS_TEST_RECONNECTS ?? 150);
 
-type World = Readonly<{ kept: Kept; rest: RestServer; logs: ProvenLogs }>;
+type World = Readonly<{ kept: Kept; rest: RestServer; logs: ProvenLogs; reads: () => number }>;
 
 async function world(): Promise<World> {
   const kept = await keptLog();
   const logs = createProvenLogs({ pools: kept.store.pools, network: kept.network });
-  const after = createEventPages({ nc: kept.nc, pools: kept.store.pools, network: kept.network });
-  const rest = await startRest([], { logs, eventSource: { after, watch: kept.log.watch } });
+  const pages = createEventPages({ nc: kept.nc, pools: kept.store.pools, network: kept.network });
+  let reads = 0;
+  const after: typeof pages = async (...page) => {
+    reads += 1;
+    return await pages(...page);
+  };
+  const past = { ...pastOf([]), head: kept.log.head };
+  const rest = await startRest([], { logs, past, eventSource: { after, watch: kept.log.watch } });
   onTestFinished(rest.close);
-  return { kept, rest, logs };
+  return { kept, rest, logs, reads: () => reads };
 }
 
 async function untilSigned({ kept, logs }: World, stream: StreamName): Promise<number> {
@@ -192,6 +198,29 @@ describe('GET /log/{stream}/events', () => {
     expect(linesOf(await rest.get('/log/NODES/events?kind=validator')).length).toBe(3);
     const none = await rest.get('/log/NODES/events?kind=node');
     expect([none.text, none.headers.get('annals-through')]).toEqual(['', '3']);
+  });
+
+  it('is 304 without a read to whoever has the page, until the log has more of it', async () => {
+    const { kept, rest, reads } = await world();
+    await appendFacts(
+      kept.log,
+      [1, 2, 3].map((height) => actionOf('7', height)),
+    );
+    const ask = async (page: string, tag: string) =>
+      await rest.get(`/log/ACTIONS/events${page}`, { headers: { 'if-none-match': tag } });
+    const pages = ['', '?limit=2', '?after=1', '?after=3', '?limit=9&kind=action'];
+    const tags = await Promise.all(pages.map(async (page) => (await ask(page, '')).headers.get('etag') ?? ''));
+    expect(new Set(tags).size).toBe(pages.length);
+    const before = reads();
+    for (const [at, page] of pages.entries()) {
+      const { status, text, headers } = await ask(page, tags[at] ?? '');
+      expect([page, status, text, headers.get('etag')]).toEqual([page, 304, '', tags[at]]);
+      expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['no-cache', 'Accept']);
+    }
+    expect(reads()).toBe(before);
+    await appendFacts(kept.log, [actionOf('8')]);
+    const later = await Promise.all(pages.map(async (page, at) => (await ask(page, tags[at] ?? '')).status));
+    expect(later).toEqual([200, 304, 200, 200, 200]);
   });
 
   it('has no private log, and refuses what a stream has not', async () => {

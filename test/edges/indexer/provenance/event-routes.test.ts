@@ -36,7 +36,16 @@ type Shown = Readonly<{
   proof?: string | null;
 }>;
 
-type World = Readonly<{ kept: Kept; rest: RestServer; facts: readonly Fact[]; vkey: string }>;
+type World = Readonly<{
+  kept: Kept;
+  rest: RestServer;
+  facts: readonly Fact[];
+  vkey: string;
+  /** Reads of events so far. */
+  events: () => number;
+  /** How many of the last events of a record a copy of the log lacks. */
+  lagging: { of: number };
+}>;
 
 const ofActions = (facts: readonly Fact[]): Fact[] => facts.filter(({ type }) => catalogue[type].kind === 'action');
 
@@ -58,11 +67,20 @@ async function world(): Promise<World> {
   }
   await stop();
   const events = createEventReads({ pools: kept.store.pools, network: kept.network, log: kept.log });
-  const past = { ...pastOf(facts), hasForgotten: kept.log.hasForgotten, lastAsOf: kept.log.lastAsOf };
+  const { hasForgotten, lastAsOf, confirmedLast } = kept.log;
+  const past = { ...pastOf(facts), hasForgotten, lastAsOf, confirmedLast };
+  const lagging = { of: 0 };
+  let reads = 0;
+  const logged: typeof events.logged = async (...asked) => {
+    reads += 1;
+    const all = await events.logged(...asked);
+    return all.slice(0, all.length - lagging.of);
+  };
   const links = createEventLinks({ pools: kept.store.pools, network: kept.network });
-  const rest = await startRest(facts, { events, links, logs, past });
+  const rest = await startRest(facts, { events: { ...events, logged }, links, logs, past });
   onTestFinished(rest.close);
-  return { kept, rest, facts, vkey: (await logs.checkpoint('ACTIONS'))?.vkey ?? '' };
+  const vkey = (await logs.checkpoint('ACTIONS'))?.vkey ?? '';
+  return { kept, rest, facts, vkey, lagging, events: () => reads };
 }
 
 /** Probes that the first event caused, the last of them only as the beginning of its chain, and a private event. */
@@ -144,6 +162,35 @@ it('pages by after and limit, also as a list of CloudEvents of the very bytes', 
       status: 400,
       body: { code: 'INVALID_ARGUMENT' },
     });
+});
+
+it('is 304 without reading an event to whoever has them, until the record has a further one', async () => {
+  const { kept, rest, facts, events, lagging } = await world();
+  const [id = '', other = ''] = [...new Set(facts.map(entityOf))];
+  const ask = async (path: string, tag = '', accept = '*/*') =>
+    await rest.get(`/v1/actions/${id}/events${path}`, { headers: { 'if-none-match': tag, accept } });
+  const tagOf = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).headers.get('etag');
+  const [tag, first, batch] = [
+    await tagOf(''),
+    await tagOf('?limit=1'),
+    await tagOf('', '', 'application/cloudevents-batch+json'),
+  ];
+  expect(new Set([tag, first, batch, null]).size).toBe(4);
+  expect(await tagOf('?proofs=inline'), 'proofs change with the checkpoint').toBe(null);
+  const before = events();
+  const again = await ask('', tag ?? '');
+  expect([again.status, again.text, again.headers.get('vary')]).toEqual([304, '', 'Accept']);
+  expect(events()).toBe(before);
+  await appendFacts(kept.log, [{ ...facts[0], data: { ...facts[0]?.data, action: other } } as Fact]);
+  expect((await ask('', tag ?? '')).status).toBe(304);
+  lagging.of = 1;
+  expect(await tagOf(''), 'of a copy of the log that lags').toBe(null);
+  lagging.of = 0;
+  const { sequence = 0, fact } = (await kept.log.confirmedLast('action', id)) ?? {};
+  await kept.log.append([{ kind: 'action', entity: id, facts: fact ? [fact] : [], expected: sequence }], {
+    at: '2026-11-21T10:00:00.000Z',
+  });
+  expect((await ask('', tag ?? '')).status).toBe(200);
 });
 
 it('shows events that the log has lost as the archive has them', async () => {

@@ -93,6 +93,8 @@ export function pastOf(facts: readonly Fact[]): RestDependencies['past'] {
           .map((one) => [entityOf(one.fact), one] as const)
           .filter(([entity]) => entities.includes(entity)),
       ),
+    confirmedLast: async (kind, entity) =>
+      recorded.findLast(({ fact }) => catalogue[fact.type].kind === kind && entityOf(fact) === entity),
     hasForgotten: async () => false,
   };
 }
