@@ -153,6 +153,18 @@ it('its document holds for requests that fit it and for hostile ones', { timeout
   expect(problems).toEqual([]);
 });
 
+it('its document says of every route whose rate is bounded that it may be', { tags: ['S3.operations'] }, async () => {
+  const gateway = await start({ settings: { rateLimit: { quota: 0, windowSeconds: 60 } } });
+  const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as Record<string, unknown>;
+  const judged = operationsIn(document).map(async ({ method, path, judge }) => {
+    const answer = await fetch(`${gateway.url}${path}`, { method });
+    const contentType = answer.headers.get('content-type') ?? '';
+    return answer.status === 429 ? [judge({ status: 429, contentType, text: await answer.text() })] : [];
+  });
+  const answers = (await Promise.all(judged)).flat();
+  expect([answers.length > 20, answers.filter((problem) => problem !== undefined)]).toEqual([true, []]);
+});
+
 it('its document names what requests take and streams give', { tags: ['S3.operations'] }, async () => {
   const { url } = await start();
   const answer = await fetch(`${url}/openapi.json`);

@@ -39,7 +39,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: WithStreams):
   listRoutes(app, prefix, dependencies);
   for (const [direction, path] of Object.entries(paths)) {
     const tags = [direction === 'upload' ? 'Uploads' : 'Downloads'];
-    const history = { 200: plainAnswer('Oldest first.', Type.Array(statusEventSchema.ref)), ...errors(404) };
+    const history = { 200: plainAnswer('Oldest first.', Type.Array(statusEventSchema.ref)), ...errors(404, 429) };
     app.get<Params>(
       `${path}/:task_id/history`,
       { schema: { tags, summary: 'All states of a task so far', response: history } },
@@ -56,7 +56,7 @@ export function taskRoutes(app: App, prefix: string, dependencies: WithStreams):
       async (request, reply) => await showStatus(dependencies, shared, request, reply),
     );
   }
-  const detail = { 200: plainAnswer('What was asked for.', taskDetail.ref), ...errors(404) };
+  const detail = { 200: plainAnswer('What was asked for.', taskDetail.ref), ...errors(404, 429) };
   app.get<Params>(
     `${paths.upload}/:task_id`,
     { schema: { tags: ['Uploads'], summary: 'What was asked for with a task', response: detail } },
@@ -151,7 +151,7 @@ function listRoutes(app: App, prefix: string, { reader, clock }: GatewayDependen
     const { rows, total } = await reader.read((reading) => runQuery(reading, new ListTransfers(listing)));
     return { requests: rows.map(listed), count: total };
   };
-  const response = { 200: plainAnswer('Newest first.', taskList.ref), ...errors(400) };
+  const response = { 200: plainAnswer('Newest first.', taskList.ref), ...errors(400, 429) };
   const schemaOf = (tag: string, summary: string) => ({ tags: [tag], summary, response });
   const uploads = schemaOf('Uploads', 'The latest uploads');
   app.get(`${prefix}/actions/cascade/tasks`, { schema: uploads }, async () => await list('upload'));
