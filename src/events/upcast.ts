@@ -1,9 +1,11 @@
-import { type Fact, type FactType, isFactType } from './catalogue.ts';
+import { type Fact, type FactType, factTypes } from './catalogue.ts';
 
 /** The CloudEvents type of a fact, such as `annals.ProbeFailed.v1`. */
 export function eventType(type: FactType): string {
   return `annals.${type}.v1`;
 }
+
+const factTypeOf = new Map(factTypes.map((type) => [eventType(type), type]));
 
 /**
  * Any version of an event ever shipped as the newest fact.
@@ -11,8 +13,8 @@ export function eventType(type: FactType): string {
  * A type that this code does not know is an error, never a guess: it stops the reader.
  */
 export function upcast(type: string, data: unknown): Fact {
-  const name = /^annals\.([A-Za-z]+)\.v1$/.exec(type)?.[1] ?? '';
-  if (!isFactType(name))
+  const name = factTypeOf.get(type);
+  if (name === undefined)
     throw new Error(`Unknown event type ${JSON.stringify(type)}: it was written by a newer version`);
   if (typeof data !== 'object' || data === null) throw new Error(`Event of type ${type} has no data`);
   return asFact(name, data);

@@ -81,6 +81,17 @@ describe.each(files)('the stored event %s', (file) => {
     expect(again.id).toBe(decode(bytes, 1).id);
   });
 
+  test('is read the same however it is put together, and not when it is broken', () => {
+    const own = bytes.toString();
+    const last = own.slice(0, -1);
+    const [foreign, spaced] = [Object.fromEntries(Object.entries(event).toReversed()), JSON.stringify(event, null, 1)];
+    for (const text of [JSON.stringify(foreign), spaced, `${own}\n`, `${last} }`, `${last},"extra":{}}`])
+      expect(decode(Buffer.from(text), 41)).toEqual(decode(bytes, 41));
+    expect(decode(Buffer.from(`${last},"id":"of the last one"}`), 41).id).toBe('of the last one');
+    for (const text of [last, `${own}}`, `${last}x`, `${last},}`, own.replace('"time":"', '"time":"\u0001')])
+      expect(() => decode(Buffer.from(text), 41)).toThrow();
+  });
+
   test('is plain protobuf JSON of its schema, nothing more', () => {
     const { schema } = catalogue[type];
     const message = fromJson(schema, event.data, { ignoreUnknownFields: false });

@@ -13,7 +13,7 @@ export type Delivered = Readonly<{
   /** When the broker stored it: nanoseconds since 1970. */
   storedNanos: string;
   /** Headers are parsed only when this is called. */
-  header: (name: string) => string | undefined;
+  header(name: string): string | undefined;
 }>;
 
 /**
@@ -31,6 +31,7 @@ const maxPulls = 2;
 const maxPullBytes = 16 * 1024 * 1024;
 const pullExpiresMs = 30_000;
 const heartbeatMs = 5000;
+const silentChecksAllowed = 3;
 const consumerLivesMs = 60_000;
 /** No more messages are requested while so many, or so many bytes, wait for the reader. */
 const highWater = { messages: 6000, bytes: 2 * maxPullBytes } as const;
@@ -60,9 +61,10 @@ export class Feed {
   #bytes = 0;
   #asked = 0;
   #received = 0;
-  #heardAt = performance.now();
+  /** How many times in a row the pulse was looked for without anything heard since. */
+  #silentChecks = 0;
   #lost: FeedLost | undefined;
-  #wake: () => void = () => undefined;
+  #waiting: (() => void) | undefined;
 
   /** Creates the consumer and starts reading; fails as the broker's API fails. */
   static async open(nc: NatsConnection, stream: string, start: FeedStart): Promise<Feed> {
@@ -97,7 +99,7 @@ export class Feed {
   async take(max: number): Promise<readonly Delivered[]> {
     while (this.#buffer.length === 0) {
       if (this.#lost) throw this.#lost;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+      await new Promise<void>((resolve) => (this.#waiting = resolve));
     }
     const accepted = this.#buffer.slice(0, max);
     this.#buffer = this.#buffer.slice(max);
@@ -115,14 +117,15 @@ export class Feed {
   }
 
   #receive(msg: Msg): void {
-    this.#heardAt = performance.now();
+    this.#silentChecks = 0;
     if (this.#lost) return;
-    if (msg.subject === this.#inbox) this.#onStatus(msg);
-    else this.#onMessage(msg);
+    // A message comes with a place for its acknowledgement, what the broker says of the pull with none.
+    if (msg.reply) this.#onMessage(msg);
+    else this.#onStatus(msg);
   }
 
   #onMessage(msg: Msg): void {
-    const message = delivered(msg);
+    const message = new AckedMessage(msg);
     this.#received += 1;
     this.#asked -= 1;
     if (message.order !== this.#received) return this.#lose('a message was lost on the way');
@@ -153,7 +156,15 @@ export class Feed {
   }
 
   #checkPulse(): void {
-    if (this.#asked > 0 && performance.now() - this.#heardAt > 3 * heartbeatMs) this.#lose('the broker went silent');
+    this.#silentChecks += 1;
+    if (this.#asked > 0 && this.#silentChecks > silentChecksAllowed) this.#lose('the broker went silent');
+  }
+
+  /** Once for each wait: to resolve what is resolved costs more than a message. */
+  #wake(): void {
+    const resolve = this.#waiting;
+    this.#waiting = undefined;
+    resolve?.();
   }
 
   #lose(why: string): void {
@@ -188,16 +199,30 @@ const shortForm = 9;
  * `$JS.ACK.[domain.account.]<stream>.<consumer>.<times>.<stream sequence>.<consumer
  * sequence>.<time>.<pending>[.random]`
  */
-function delivered(msg: Msg): Delivered {
-  const tokens = (msg.reply ?? '').split('.');
-  const at = tokens.length === shortForm ? 5 : 7;
-  return {
-    subject: msg.subject,
-    sequence: Number(tokens[at]),
-    order: Number(tokens[at + 1]),
-    behind: Number(tokens[at + 3]),
-    bytes: msg.data,
-    storedNanos: tokens[at + 2] ?? '0',
-    header: (name) => msg.headers?.last(name) || undefined,
-  };
+class AckedMessage implements Delivered {
+  readonly sequence: number;
+  readonly order: number;
+  readonly behind: number;
+  readonly bytes: Uint8Array;
+  readonly storedNanos: string;
+  readonly #msg: Msg;
+
+  constructor(msg: Msg) {
+    const tokens = (msg.reply ?? '').split('.');
+    const at = tokens.length === shortForm ? 5 : 7;
+    this.#msg = msg;
+    this.sequence = Number(tokens[at]);
+    this.order = Number(tokens[at + 1]);
+    this.behind = Number(tokens[at + 3]);
+    this.bytes = msg.data;
+    this.storedNanos = tokens[at + 2] ?? '0';
+  }
+
+  get subject(): string {
+    return this.#msg.subject;
+  }
+
+  header(name: string): string | undefined {
+    return this.#msg.headers?.last(name) || undefined;
+  }
 }
