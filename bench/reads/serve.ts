@@ -33,7 +33,7 @@ const app = createRest({
   },
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
   events: { logged: async () => [], archived: async () => [] },
-  links: { ofTransaction: async () => [], causedBy: async () => [] },
+  links: { ofTransaction: async () => [], causedBy: async () => [], cause: async () => undefined },
   logs: createProvenLogs({ pools, network }),
   eventSource: { after: async () => [], watch: () => () => undefined },
   observed: () => ({ checks: [], gauges: [] }),

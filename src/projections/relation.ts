@@ -43,7 +43,8 @@ export function supersededAt({ schemas }: Reading, { projection, table }: PastTa
 /** The rows of a table at the position in the slot `at`: live ones unchanged since then, and superseded ones. */
 export function relationAt(reading: Reading, from: PastTable): RawBuilder<unknown> {
   const { projection, table } = from;
-  const columns = sql.join([...Object.keys(table.columns), 'position'].map((name) => sql.id(name)));
+  const names = [...Object.keys(table.columns), ...Object.keys(table.generated ?? {}), 'position'];
+  const columns = sql.join(names.map((name) => sql.id(name)));
   return sql`(
     select ${columns} from ${sql.id(reading.schemas[projection], table.name)} live
     where live.position <= ${slot('at')}::int8 and not live.removed

@@ -19,6 +19,7 @@ export function everyPath(quiet: string, busy: string): ReadonlyMap<string, numb
     ...[`creator=${creators[0]}`, `supernode=${operator}`, `supernode=${accountOf(busy)}`].map(
       (filter) => `/v1/actions?${filter}`,
     ),
+    `/v1/actions?dataHash=${'a'.repeat(64)}`,
     `/v1/actions?fromHeight=100&toHeight=2000&state=approved`,
     '/v1/actions/7',
     ...['versions', 'events'].map((what) => `/v1/actions/7/${what}`),
@@ -34,6 +35,7 @@ export function everyPath(quiet: string, busy: string): ReadonlyMap<string, numb
     '/v1/incidents',
     '/v1/version/matrix',
     '/v1/logs',
+    '/v1/causes/unknown',
     ...['checkpoint', 'vkey', 'events', 'events/1', 'proofs/1', 'tile/0/000'].map((what) => `/log/ACTIONS/${what}`),
     '/healthz',
     '/readyz',
@@ -45,10 +47,13 @@ export function everyPath(quiet: string, busy: string): ReadonlyMap<string, numb
   const unknown = [
     '/v1/actions/99999999',
     `/v1/transactions/${'A'.repeat(64)}/events`,
-    '/v1/causes/unknown',
-    '/log/ACTIONS/events/1/previous',
+    '/log/ACTIONS/events/999999999/previous',
   ];
-  return new Map([...found.map((path) => [path, 200] as const), ...unknown.map((path) => [path, 404] as const)]);
+  return new Map([
+    ...found.map((path) => [path, 200] as const),
+    ...unknown.map((path) => [path, 404] as const),
+    ['/log/ACTIONS/events/1/previous', 204],
+  ]);
 }
 
 /** The JSON of an answer; throws with the body of one that is no 200. */

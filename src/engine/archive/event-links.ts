@@ -16,6 +16,8 @@ export type EventLinks = Readonly<{
   ofTransaction: (hash: string, page: LinkedPage) => Promise<EventIn[]>;
   /** The events that an event caused: itself (`causationid`), or as the first one of a chain (`correlationid`). */
   causedBy: (id: string, page: LinkedPage) => Promise<EventIn[]>;
+  /** The event that an id names as a cause; undefined where no event that causes others has it. */
+  cause: (id: string) => Promise<EventIn | undefined>;
 }>;
 
 /** Opens the archive of a network for readers of links; the migration has an index for each condition. */
@@ -34,11 +36,15 @@ export function createEventLinks({ pools, network }: Readonly<{ pools: Pools; ne
   return {
     ofTransaction: (hash, page) => read(transactionIs, hash, page),
     causedBy: (id, page) => read(`${attributeIs('causationid')} or ${attributeIs('correlationid')}`, id, page),
+    cause: async (id) => (await read(isCause, id, { after: undefined, limit: 1 }))[0],
   };
 }
 
 const transactionIs = `stream = 'ACTIONS' and position('"transaction":{"hash":"'::bytea in body) > 0
   and split_part(split_part(encode(body, 'escape'), '"transaction":{"hash":"', 2), '"', 1) = $1`;
+
+/** What causes others are requests for rounds, and rounds. */
+const isCause = `stream = 'SYNC' and id = $1`;
 
 /** Attributes precede the data; within a text, quotes are escaped. */
 const attributeIs = (name: 'causationid' | 'correlationid'): string =>

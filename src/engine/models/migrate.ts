@@ -122,6 +122,7 @@ const steps: readonly (readonly string[])[] = [
       where stream = 'ACTIONS' and position('"transaction":{"hash":"'::bytea in body) > 0`,
   ],
   [`alter table generations add column paused_at timestamptz`],
+  [`create index archive_causes on archive (id) where stream = 'SYNC'`],
 ];
 
 /**

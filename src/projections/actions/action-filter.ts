@@ -10,6 +10,8 @@ export type ActionFilter = Readonly<{
   /** Height of the register transaction, both ends included. */
   fromHeight?: number | undefined;
   toHeight?: number | undefined;
+  /** The hash of the stored data: any of these texts, which are the ways in which a chain may write it. */
+  dataHash?: readonly string[] | undefined;
 }>;
 
 /**

@@ -4,6 +4,7 @@ import { type Addends, addendsInTables, addendsOf, shapeOfTotal, totalInput, tot
 import { branchesOf, branchFits, kindsInput, newestFirst, tableOf } from './totals/branches.ts';
 import { countPair } from './totals/pair-counts.ts';
 import { ownerAt, ownedIn } from './ownership.ts';
+import { rowsOfHash } from './hash-list.ts';
 import { pastRows } from './past-list.ts';
 import { claimsAt } from './past-owners.ts';
 import { positionOf } from '../relation.ts';
@@ -30,6 +31,8 @@ const shown = [
 /** An action as a list shows it. */
 export type ListedAction = Pick<ActionRow, (typeof shown)[number]>;
 
+type Page = ActionFilter & Readonly<{ after?: string | undefined; limit: number }>;
+
 /** One page of the list, and how many actions match on every page. */
 export type ActionPage = Readonly<{
   rows: ListedAction[];
@@ -50,10 +53,11 @@ type Listed = (ListedAction | { readonly id: null }) & { readonly total: number 
  * Page and total are of one snapshot, and the total is exact for every filter. Where the
  * filter names a type or state, each kind is a branch of its own, which reads its index in the order of the list.
  */
-export async function listActions(
-  reading: Reading,
-  { after, limit, ...filter }: ActionFilter & Readonly<{ after?: string | undefined; limit: number }>,
-): Promise<ActionPage> {
+export async function listActions(reading: Reading, { after, limit, ...filter }: Page): Promise<ActionPage> {
+  if (filter.dataHash) {
+    const rows = await rowsOfHash<Listed>(reading, { filter, after, limit, columns: shown });
+    return pageIn(rows, { limit, counted: 0 });
+  }
   const at = positionOf(reading, 'actions');
   if (at !== undefined) {
     const livePage = (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => pageOf(reading, shape, isUnchanged);

@@ -54,9 +54,13 @@ export function matches(shape: FilterShape): RawBuilder<unknown> {
     ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}::int8`] : []),
     ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}::int8`] : []),
     ...(shape.supernode ? [isOwned] : []),
+    ...(shape.dataHash ? [hasHash] : []),
   ];
   return sql.join(all, sql` and `);
 }
+
+/** Holds for a row `m` whose data have one of the hashes of a filter. */
+export const hasHash = sql`m.data_hash = any (${slot('dataHash')}::text[] collate "C")`;
 
 /** When an account counts as a node's, as `action_accounts` has it. */
 export const finalizedHeight = sql`coalesce((m.finalize_tx ->> 'height')::int8, m.height)`;

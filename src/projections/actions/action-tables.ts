@@ -65,6 +65,7 @@ export const actionTable = defineTable({
     { columns: 'creator, id', covered: 'height' },
     { columns: 'creator, kind, id', covered: 'height' },
     'created_at, kind, chain_state',
+    'data_hash, id',
     { columns: 'position', covered: 'kind, height' },
   ],
   past: { covered: ['kind', 'height'], marks: true },

@@ -42,6 +42,7 @@ async function pagesOf(ask: Ask): Promise<readonly string[]> {
     `/nodes/${node.id}`,
     '/log',
     '/log/ACTIONS',
+    '/log/ACTIONS/1',
     '/log/ACTIONS/2',
     '/models',
     '/chain',
@@ -72,6 +73,8 @@ export async function expectExplored({ base, gateway, evm }: Addresses, ask: Ask
     await expectVerified(browser, base);
     await expectSearched(browser, base);
     await expectWalked(browser, base, ask);
+    await expectFoundByHash(browser, base, ask);
+    await expectCaused(browser, base);
     await expectContract(browser, base, contract);
   } finally {
     await browser.close();
@@ -167,6 +170,64 @@ async function expectSearched(browser: Browser, base: string): Promise<void> {
   await page.waitForURL(`${base}/actions/1`);
   await page.goBack();
   await page.waitForURL(/search/);
+  await page.close();
+}
+
+/** The hash of an action's data, in either form, leads from the search to the action, and from there back to a list. */
+async function expectFoundByHash(browser: Browser, base: string, ask: Ask): Promise<void> {
+  const { id } = await first<{ id: string }>(ask, '/v1/actions?state=finalized&limit=1', 'actions');
+  const hash = String((await ask(`/v1/actions/${id}`))['data_hash']);
+  const page = await browser.newPage();
+  for (const text of [hash, Buffer.from(hash, 'base64').toString('hex')]) {
+    await page.goto(`${base}/`);
+    await page.getByRole('searchbox').fill(text);
+    await page.keyboard.press('Enter');
+    const found = page.getByRole('link', { name: `Action ${id}, of the data with this hash` });
+    await until(
+      'the action is shown',
+      async () => page.url().includes(`/actions/${id}`) || (await found.count()) === 1,
+    );
+    if ((await found.count()) === 1) await found.click();
+    await page.waitForURL(`${base}/actions/${id}`);
+  }
+  await page.getByRole('link', { name: hash, exact: true }).click();
+  await page.waitForURL(`${base}/actions?dataHash=${encodeURIComponent(hash)}`);
+  await page.getByText('1 action', { exact: true }).waitFor();
+  await page.close();
+}
+
+/** A request leads to the rounds that it caused, one of them to the probes that followed, and each of these back. */
+async function expectCaused(browser: Browser, base: string): Promise<void> {
+  const headers = { authorization: 'Bearer let-me-in' };
+  const answer = await fetch(`${base}/v1/supernodes/sync`, { method: 'POST', headers });
+  const { position } = (await answer.json()) as { position: string };
+  const at = (JSON.parse(Buffer.from(position, 'base64url').toString()) as Record<string, [string, number]>)[
+    'SYNC'
+  ]?.[1];
+  const page = await browser.newPage();
+  const open = async (path: string) => await page.goto(`${base}${path}`);
+  const rows = (name: string, hasText: string) =>
+    page.getByRole('table', { name, exact: true }).getByRole('row').filter({ hasText });
+  const round = rows('What it caused', 'SyncRoundCompleted').filter({ hasText: 'supernodes' });
+  const probe = rows('What it caused', 'Probe').first();
+  await until('the request shows its rounds', async () => {
+    await open(`/log/SYNC/${at}`);
+    await shown(page);
+    return (await round.count()) === 1;
+  });
+  await round.getByRole('link').first().click();
+  await until('the round shows its probes', async () => {
+    await page.reload();
+    await shown(page);
+    return (await probe.count()) === 1;
+  });
+  const path = new URL(page.url()).pathname;
+  await probe.getByRole('link').first().click();
+  await page.waitForURL(/\/log\/PROBES\//);
+  await rows('Caused by', 'SyncRoundCompleted').getByRole('link').first().click();
+  await page.waitForURL(`${base}${path}`);
+  await rows('Caused by', 'SyncRequested').getByRole('link').first().click();
+  await page.waitForURL(`${base}/log/SYNC/${at}`);
   await page.close();
 }
 

@@ -5,7 +5,15 @@ import type { Reading } from '../../../src/projections/reading.ts';
 import { filtered, finalizedAt, ownerOf, type World, worldOf } from '../../support/expected/brute-force.ts';
 import { timeOf } from '../../support/histories/facts.ts';
 import { loadReading } from '../../support/histories/load-projection.ts';
-import { accounts, creators, kinds, operators, randomHistory, seeded } from '../../support/histories/random-history.ts';
+import {
+  accounts,
+  creators,
+  hashes,
+  kinds,
+  operators,
+  randomHistory,
+  seeded,
+} from '../../support/histories/random-history.ts';
 
 const types = [undefined, ...kinds];
 const states = [undefined, 'registered', 'finalized', 'approved'];
@@ -77,6 +85,14 @@ describe.each([1, 2, 3])('of random history %i', (seed) => {
         hasMore: expected.length > 4,
       });
     }
+  });
+
+  it('listActions gives the actions with any of some data hashes, with every other filter', async () => {
+    for (const filter of [{}, ...someFilters(0.05)])
+      for (const dataHash of [hashes.slice(0, 1), hashes.slice(1, 5), ['nothing']]) {
+        const expected = filtered(world, { ...filter, dataHash }).map(({ id }) => id);
+        expect(await walk({ ...filter, dataHash }, 7), JSON.stringify(filter)).toEqual(expected);
+      }
   });
 
   it('listActions gives each match once over all pages', async () => {

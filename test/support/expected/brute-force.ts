@@ -49,7 +49,7 @@ export function ownerOf(nodes: readonly SuperNodeRow[], account: string, height:
 
 /** The actions that a filter keeps, the newest first. */
 export function filtered(world: World, filter: ActionFilter): ActionRow[] {
-  const { type, creator, state, supernode, fromHeight, toHeight } = filter;
+  const { type, creator, state, supernode, fromHeight, toHeight, dataHash } = filter;
   const isBy = (row: ActionRow) => {
     if (!supernode) return true;
     if ('account' in supernode) return row.accounts.includes(supernode.account);
@@ -64,7 +64,8 @@ export function filtered(world: World, filter: ActionFilter): ActionRow[] {
       (row) =>
         (type ?? row.type) === row.type &&
         (creator ?? row.creator) === row.creator &&
-        (state ?? row.status) === row.status,
+        (state ?? row.status) === row.status &&
+        (dataHash?.includes(row.data_hash ?? '') ?? true),
     )
     .filter((row) => isBy(row) && isInRange(row))
     .toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));

@@ -21,7 +21,7 @@ export function previousEventRoute(
     operationId: 'log_previous_event',
     summary: 'The event of the same entity before an event',
     description:
-      'Redirects to it. 404 where it is the first event of its entity, 410 where the log does not keep the one before any more.',
+      'Redirects to it. 204 where it is the first event of its entity, 410 where the log does not keep the one before any more.',
     params: eventParams,
     response: {
       302: {
@@ -29,6 +29,7 @@ export function previousEventRoute(
         headers: { Location: { type: 'string', description: 'Path of its bytes.' } },
         type: 'null',
       },
+      204: { description: 'It is the first event of its entity.', type: 'null' },
       ...errors(404, 410),
     },
   };
@@ -37,20 +38,22 @@ export function previousEventRoute(
     const sequence = sequenceOf(params.sequence);
     const { bytes } = await eventBytes(logs, stream, sequence);
     const before = await previousOf(past, stream, { sequence, bytes });
-    return await reply.header('cache-control', immutable).redirect(`/log/${stream}/events/${before}`);
+    void reply.header('cache-control', immutable);
+    if (before === undefined) return await reply.code(204).send();
+    return await reply.redirect(`/log/${stream}/events/${before}`);
   });
 }
 
+/** The sequence of the event of the same entity before an event; undefined where it is the first one. */
 async function previousOf(
   past: Pick<PastLog, 'lastAsOf'>,
   stream: StreamName,
   event: Readonly<{ sequence: number; bytes: Uint8Array }>,
-): Promise<number> {
+): Promise<number | undefined> {
   const { fact, sequence, previous } = recordedFrom(stream, event);
   const entity = entityOf(fact);
   const before = (await past.lastAsOf(catalogue[fact.type].kind, [entity], sequence - 1)).get(entity);
-  if (!before && previous === undefined)
-    throw new AppError('NOT_FOUND', 'This is the first event of its entity: the log has none before it.');
+  if (!before && previous === undefined) return undefined;
   if (!before || (previous !== undefined && before.id !== previous))
     throw new AppError('GONE', 'The event of this entity before this one is not kept any more.');
   return before.sequence;

@@ -67,8 +67,14 @@ export const linkedEvents = component(
   }),
 );
 
+/** A page of the events that an event caused, and that event itself where it is one that may cause others. */
+export const causedEvents = component(
+  'CausedEvents',
+  Type.Object({ cause: Type.Optional(shownEvent.ref), ...linkedEvents.schema.properties }),
+);
+
 /** All components of these routes. */
-export const eventComponents = [shownEvent, recordEvents, linkedEvents];
+export const eventComponents = [shownEvent, recordEvents, linkedEvents, causedEvents];
 
 /** Whether proofs come with the events. */
 export const proofsParam = optional(

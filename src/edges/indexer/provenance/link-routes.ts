@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import type { LinkedPage } from '../../../engine/archive/event-links.ts';
+import type { EventIn, LinkedPage } from '../../../engine/archive/event-links.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { shown } from '../../http/parameters.ts';
 import { type App, errors } from '../../http/schema.ts';
 import { vary } from '../freshness/entity-tags.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
-import { eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
+import { causedEvents, eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
 import { linkNext, sendBatch, shownEvents, wantsBatch } from './event-views.ts';
 
 const batch = '`Accept: application/cloudevents-batch+json` answers with their stored bytes alone.';
@@ -21,6 +21,8 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       description: `404 where no event of an action reports it. ${batch}`,
       key: 'Hash of the transaction, hexadecimal.',
       none: 'No event of an action reports this transaction.',
+      answer: linkedEvents.ref,
+      causeOf: undefined,
       read: (hash: string, page: LinkedPage) => links.ofTransaction(hash.toUpperCase(), page),
     },
     {
@@ -28,37 +30,56 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       param: 'id',
       operationId: 'causedEvents',
       summary: 'The events that an event caused',
-      description: `Those that name it as their \`causationid\` or \`correlationid\` (the CloudEvents extension of correlation). 404 where none does. ${batch}`,
+      description: `Those that name it as their \`causationid\` or \`correlationid\` (the CloudEvents extension of correlation), and the event itself as \`cause\`. ${batch}`,
       key: 'Id of the event.',
-      none: 'No event names this id as its cause.',
+      none: undefined,
+      answer: causedEvents.ref,
+      causeOf: links.cause,
       read: links.causedBy,
     },
   ];
-  for (const { path, param, key: what, none, read, ...described } of routes) {
+  for (const { path, param, key: what, none, answer, causeOf, read, ...described } of routes) {
     const schema = {
       ...described,
       tags: ['Provenance'],
       params: Type.Object({ [param]: Type.String({ description: what }) }),
       querystring: linkedEventsQuery,
-      response: { 200: eventsAnswer('A page of events.', linkedEvents.ref), ...errors(400, 404) },
+      response: { 200: eventsAnswer('A page of events.', answer), ...errors(400, 404) },
     };
     app.get(path, { schema }, async (request, reply) => {
       const { limit, after, proofs } = request.query;
       const key = request.params[param] ?? '';
-      const page = { after: after === undefined ? undefined : locationOf(after), limit: limit + 1 };
-      const pageOf = async (one: LinkedPage) => (key.includes('\0') ? [] : await read(key, one));
-      const all = await pageOf(page);
-      if (all.length === 0 && (!page.after || (await pageOf({ after: undefined, limit: 1 })).length === 0))
-        throw new AppError('NOT_FOUND', none);
-      const events = all.slice(0, limit);
-      const last = events.at(-1);
-      const next = all.length > limit && last ? `${last.stream}:${last.sequence}` : null;
+      const isPossible = !key.includes('\0');
+      const page = isPossible && (await pageOf((one) => read(key, one), { limit, after }));
+      if (!page && none !== undefined) throw new AppError('NOT_FOUND', none);
+      const { events, next } = page || { events: [], next: null };
       linkNext(reply, next);
       vary(reply, 'Accept');
       if (wantsBatch(request)) return await sendBatch(reply, events);
-      return { events: await shownEvents(events, { logs, proofs }), next_after: next };
+      const cause = isPossible && (await causeOf?.(key));
+      const [shownCause] = await shownEvents(cause ? [cause] : [], { logs, proofs });
+      return {
+        ...(shownCause && { cause: shownCause }),
+        events: await shownEvents(events, { logs, proofs }),
+        next_after: next,
+      };
     });
   }
+}
+
+type Page = Readonly<{ events: readonly EventIn[]; next: string | null }>;
+
+/** A page of linked events, and where the next one begins; undefined where nothing is linked at all. */
+async function pageOf(
+  read: (page: LinkedPage) => Promise<readonly EventIn[]>,
+  { limit, after: text }: Readonly<{ limit: number; after: string | undefined }>,
+): Promise<Page | undefined> {
+  const after = text === undefined ? undefined : locationOf(text);
+  const all = await read({ after, limit: limit + 1 });
+  if (all.length === 0 && (!after || (await read({ after: undefined, limit: 1 })).length === 0)) return undefined;
+  const events = all.slice(0, limit);
+  const last = events.at(-1);
+  return { events, next: all.length > limit && last ? `${last.stream}:${last.sequence}` : null };
 }
 
 function locationOf(after: string): Readonly<{ stream: string; sequence: number }> {

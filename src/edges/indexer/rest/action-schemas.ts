@@ -140,6 +140,13 @@ export const actionListQuery = query({
       description: 'Registered at this height or earlier.',
     }),
   ),
+  dataHash: optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9+/_ =-]{1,128}$',
+      description:
+        'Only those whose stored data have this hash: the text of `data_hash`, or the same 32 bytes in base64url or hex.',
+    }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 20, description: 'Actions on a page.' }),
   cursor: cursorParameter,
   include_transactions: Type.Boolean({

@@ -139,8 +139,9 @@ function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter
   const node = input.supernode === undefined ? undefined : parseAddress('supernode', input.supernode);
   const supernode =
     node && (node.prefix === `${accountPrefix}valoper` ? { operator: node.text } : { account: node.text });
+  const dataHash = fields.dataHash === undefined ? undefined : textsOfHash(fields.dataHash);
   return {
-    filter: { ...fields, creator, supernode },
+    filter: { ...fields, creator, supernode, dataHash },
     walk: { list: 'actions', filters: { ...input, creator, supernode: node?.text } },
   };
 }
@@ -149,4 +150,17 @@ function readFilter(input: Input, accountPrefix: string): { filter: ActionFilter
 function readWindow({ type, from, to }: Static<typeof actionStatsQuery>): StatsFilter {
   requireOrder('from', 'to', !from || !to || isInOrder(from, to));
   return { type, from: from && secondFrom(from), to: to && secondUntil(to) };
+}
+
+const hashBytes = 32;
+
+/**
+ * The texts that an action may have for a data hash: the text itself, and where it is of 32 bytes in hex, base64 or
+ * base64url, each of these.
+ */
+function textsOfHash(text: string): readonly string[] {
+  const plain = text.replaceAll(' ', '+');
+  const bytes = Buffer.from(plain, /^[\da-f]{64}$/i.test(plain) ? 'hex' : 'base64');
+  if (bytes.length !== hashBytes) return [plain];
+  return [...new Set([plain, bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')])];
 }

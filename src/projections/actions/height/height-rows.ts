@@ -3,7 +3,7 @@ import type { Reading } from '../../reading.ts';
 import { positionInput, positionOf, relationAt } from '../../relation.ts';
 import { type Input, slot } from '../../statement.ts';
 import { type ActionFilter, type FilterShape, shapeOf } from '../action-filter.ts';
-import { finalizedHeight, ofActions } from '../action-rows.ts';
+import { finalizedHeight, hasHash, ofActions } from '../action-rows.ts';
 import { unknownHeight } from '../action-tables.ts';
 import { ownedBy } from '../ownership.ts';
 import { ownedByAt } from '../past-owners.ts';
@@ -56,6 +56,7 @@ export function matchesAtHeight(reading: Reading, shape: FilterShape): RawBuilde
     ...(shape.creator ? [sql`m.creator = ${slot('creator')}::text collate "C"`] : []),
     ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}::int8`] : []),
     ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}::int8`] : []),
+    ...(shape.dataHash ? [hasHash] : []),
     ...(shape.supernode ? [sql`s.finalized is not false`, isFinalizedByOwn(reading)] : []),
   ];
   return sql.join(all, sql` and `);
@@ -112,7 +113,8 @@ export const ownersInput = (owners: readonly OwnershipRange[]): Input =>
     owners.map((owner) => ({ owner, ids: undefined })),
   );
 
-async function ownersOf(reading: Reading, { supernode }: ActionFilter): Promise<OwnershipRange[]> {
+/** The owners of a filter, each with the heights at which it was. */
+export async function ownersOf(reading: Reading, { supernode }: ActionFilter): Promise<OwnershipRange[]> {
   if (!supernode) return [];
   if ('account' in supernode) return [ownershipRange({ account: supernode.account, from: 0, to: Infinity })];
   const position = positionOf(reading, 'supernodes');

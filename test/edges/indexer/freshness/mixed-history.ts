@@ -1,6 +1,6 @@
 import { bech32 } from '@scure/base';
 import type { Fact } from '../../../../src/events/catalogue.ts';
-import { randomHistory, seeded } from '../../../support/histories/random-history.ts';
+import { hashes, randomHistory, seeded } from '../../../support/histories/random-history.ts';
 import { round } from '../rest/sample.ts';
 
 /** An address that the parameters take, for a name of the random history. */
@@ -34,6 +34,7 @@ const entityNamed = ({ type, data }: Fact): string => {
 export const operator = addressOf('lumeravaloper', 'op-a');
 const account = addressOf('lumera', 'acc1');
 const creator = addressOf('lumera', 'creator1');
+const hash = Buffer.from(hashes[0] ?? '', 'base64').toString('hex');
 
 /** Every read of `/v1` that shows the past, with every filter of its lists. */
 export const paths = [
@@ -45,6 +46,8 @@ export const paths = [
   `/v1/actions?creator=${creator}`,
   `/v1/actions?creator=${creator}&state=approved`,
   '/v1/actions?fromHeight=9000&toHeight=41000',
+  `/v1/actions?dataHash=${hash}&limit=3`,
+  `/v1/actions?dataHash=${hash}&type=cascade&supernode=${operator}`,
   `/v1/actions?supernode=${account}`,
   `/v1/actions?supernode=${operator}`,
   `/v1/actions?supernode=${operator}&state=approved&limit=1`,

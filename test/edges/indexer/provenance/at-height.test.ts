@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { catalogue, entityOf, type Fact, type FactOf } from '../../../../src/events/catalogue.ts';
 import { factsUpTo } from '../../../../src/projections/actions/height/at-height.ts';
 import { actionFacts, timeOf, transactionAt } from '../../../support/histories/facts.ts';
-import { accounts, creators, operators, randomHistory } from '../../../support/histories/random-history.ts';
+import { accounts, creators, hashes, operators, randomHistory } from '../../../support/histories/random-history.ts';
 import { type RestServer, startRest } from '../rest/rest-server.ts';
 import { address, round } from '../rest/sample.ts';
 
@@ -60,6 +60,7 @@ const others = [
   `type=sense&supernode=${nameOf('op-a')}`,
   `creator=${nameOf('acc0')}&supernode=${nameOf('acc1')}`,
   'fromHeight=9000&toHeight=31000',
+  `dataHash=${encodeURIComponent(hashes[2] ?? '')}`,
   `toHeight=20000&supernode=${nameOf('op-Z')}`,
 ];
 const windows = ['', 'type=sense', `from=${timeOf(5000)}`, `type=cascade&from=${timeOf(9000)}&to=${timeOf(40_000)}`];

@@ -47,6 +47,7 @@ const parameters = fc.record({
   toHeight: oneOf('0', '20', '9007199254740991'),
   from: oneOf('0001-01-01T00:00:00Z', '2026-01-01T00:00:00Z'),
   to: oneOf('2026-01-01T00:20:00Z', '9999-12-31T23:59:59Z'),
+  dataHash: oneOf('hash', 'a'.repeat(64)),
   limit: oneOf('1', '3', '200'),
   include_transactions: oneOf('true'),
   status: oneOf('available', 'unavailable'),

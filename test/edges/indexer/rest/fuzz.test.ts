@@ -24,6 +24,7 @@ const names = [
   'supernode',
   'fromHeight',
   'toHeight',
+  'dataHash',
   'limit',
   'cursor',
   'include_transactions',

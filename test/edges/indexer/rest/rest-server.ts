@@ -150,7 +150,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     lag,
     past: pastOf(facts),
     events: eventsOf(facts),
-    links: { ofTransaction: async () => [], causedBy: async () => [] },
+    links: { ofTransaction: async () => [], causedBy: async () => [], cause: async () => undefined },
     logs: noLogs,
     eventSource: { after: async () => [], watch: () => () => undefined },
     observed: () => observed,

@@ -35,6 +35,9 @@ export type LoggedEvent = Readonly<{
   previousid?: string;
 }>;
 
+/** An event with where it is. */
+export type LinkedEvent = Readonly<{ stream: string; sequence: number; event: LoggedEvent }>;
+
 /** One of the gateway's transfers. */
 export type TransferItem = Readonly<{
   task_id: string;

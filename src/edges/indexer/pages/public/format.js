@@ -88,6 +88,9 @@ const gists = {
   ActionApproved: ({ known }) => `by its creator ${short(known.creator)}`,
   ActionExpired: ({ seenAtHeight }) => `seen at height ${seenAtHeight}`,
   ActionTransactionFound: ({ step, transaction }) => `${step} transaction at height ${transaction.height}`,
+  SyncRequested: ({ source }) => `of ${source}`,
+  SyncRoundCompleted: ({ facts, height }) => `${facts} ${facts === 1 ? 'fact' : 'facts'} at height ${height}`,
+  SyncRoundFailed: ({ reason }) => reason,
   ProbeSucceeded: ({ tookMs, known }) => `${known.figures?.version ?? ''} answered in ${tookMs} ms`,
   ProbeFailed: ({ known, ports }) =>
     `${known.consecutiveFailures} in a row; ${

@@ -1,8 +1,8 @@
 // @ts-check
 /** @import { Markup } from './htm-preact.d.ts' */
-/** @import { ReadState } from './answers.d.ts' */
+/** @import { LoggedEvent, ReadState } from './answers.d.ts' */
 import { html, useEffect, useState } from '/assets/htm-preact.js';
-import { age, moment, short, start, tone } from './format.js';
+import { age, entityPath, moment, short, start, tone } from './format.js';
 import { link } from './router.js';
 
 /** What pages are made of. */
@@ -92,6 +92,15 @@ export function Time({ at, isFull = false }) {
 /** @param {{ id: string }} props */
 export function NodeLink({ id }) {
   return html`<a class="mono" href=${link(`/nodes/${id}`)} title=${id}>${short(id)}</a>`;
+}
+
+/** An event's entity, with its page where it has one. @param {{ event: LoggedEvent, isShort?: boolean }} props */
+export function EntityLink({ event: { type, subject }, isShort = false }) {
+  const to = entityPath(type, subject);
+  const name = isShort ? short(subject) : subject;
+  return to
+    ? html`<a class="mono long" href=${link(to)} title=${subject}>${name}</a>`
+    : html`<span class="mono long">${name}</span>`;
 }
 
 /** An account's actions. @param {{ address: string }} props */

@@ -102,6 +102,14 @@ function LifeLine({ action }) {
   </ol>`;
 }
 
+/** A data hash, which leads to all actions of the same data. @param {{ hash: string | null }} props */
+function DataLink({ hash }) {
+  if (!hash) return '–';
+  return html`<a class="mono" href=${link('/actions', { dataHash: hash })} title="Actions of the same data"
+    >${hash}</a
+  >`;
+}
+
 /** @param {{ action: ActionAnswer }} props */
 function Record({ action }) {
   const { price } = action;
@@ -114,7 +122,7 @@ function Record({ action }) {
       ['file', action.file_name],
       ['size', `${number(action.file_size_kbs)} KB`],
       ['public', action.public === null ? '–' : action.public ? 'yes' : 'no'],
-      ['data hash', html`<span class="mono">${action.data_hash ?? '–'}</span>`],
+      ['data hash', html`<${DataLink} hash=${action.data_hash} />`],
       [
         'price',
         price ? (price.denom === 'ulume' ? `${coins(price.amount, 6)} LUME` : `${price.amount} ${price.denom}`) : '–',
@@ -148,8 +156,8 @@ export function Action({ parts: { id = '' } }) {
         action
           ? html`<${Sheet} title="Life"><${LifeLine} action=${action} /><//>
               <${Sheet} title="Facts" note="what the log has of it; each leads to its proof"
-                ><${History} facts=${facts.body ?? []}
-              /><//>
+                ><${Outcome} of=${facts}><${History} facts=${facts.body ?? []} /><//
+              ><//>
               <div class="columns">
                 <${Sheet} title="Record"><${Record} action=${action} /><//>
                 <${Sheet} title="Metadata" note="as decoded from the chain">

@@ -7,7 +7,7 @@ import { go, link } from '../router.js';
 import { Json, Outcome, Sheet, State, Table, textOf, Time } from '../ui.js';
 
 const pageLength = 50;
-const filters = /** @type {const} */ (['type', 'state', 'creator', 'supernode', 'fromHeight', 'toHeight']);
+const filters = /** @type {const} */ (['type', 'state', 'creator', 'supernode', 'dataHash', 'fromHeight', 'toHeight']);
 
 /** @param {{ actions: readonly ActionItem[] }} props */
 export function ActionTable({ actions }) {
@@ -49,7 +49,7 @@ function Filters({ query }) {
   return html`<form class="filters" action="/actions" onSubmit=${apply} aria-label="Filters">
     ${choice('type', 'Type', ['cascade', 'sense'])}
     ${choice('state', 'Status', ['registered', 'finalized', 'approved'])} ${field('creator', 'Creator')}
-    ${field('supernode', 'SuperNode')}
+    ${field('supernode', 'SuperNode')} ${field('dataHash', 'Data hash')}
     ${field('fromHeight', 'From height', { inputmode: 'numeric', pattern: '[0-9]*' })}
     ${field('toHeight', 'To height', { inputmode: 'numeric', pattern: '[0-9]*' })}
     <button>Filter</button>

@@ -43,6 +43,12 @@ async function readAddress(address) {
   return { body: { balance, code, nonce, transactions: found?.txs, why, items }, headers: new Headers() };
 }
 
+/** The length of bytes in hexadecimal, in words. @param {string} hex */
+function bytesIn(hex) {
+  const length = (hex.length - 2) / 2;
+  return `${number(length)} ${length === 1 ? 'byte' : 'bytes'}`;
+}
+
 /** @param {PageProps} props */
 export function Address({ parts: { address: named = '' } }) {
   const address = named.toLowerCase();
@@ -59,8 +65,11 @@ export function Address({ parts: { address: named = '' } }) {
                 <${Facts}
                   of=${[
                     ['balance', `${coins(known.balance, coinDecimals)} LUME`],
-                    [isContract ? 'contracts created' : 'transactions sent', number(Number(known.nonce))],
-                    isContract && ['code', `${number((known.code.length - 2) / 2)} bytes`],
+                    // A contract's nonce is 1 from its creation on.
+                    isContract
+                      ? ['contracts created', number(Math.max(0, Number(known.nonce) - 1))]
+                      : ['transactions sent', number(Number(known.nonce))],
+                    isContract && ['size of its code', bytesIn(known.code)],
                     ...origin.facts,
                   ]}
                 />

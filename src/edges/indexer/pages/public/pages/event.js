@@ -2,10 +2,11 @@
 /** @import { WithHeaders, LoggedEvent, LogsAnswer, PageProps, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
 import { checkProof } from '/assets/verify.js';
-import { entityPath, moment, number, typeName } from '../format.js';
+import { moment, number, typeName } from '../format.js';
 import { useAnswer, useRead } from '../read.js';
 import { link } from '../router.js';
-import { Code, Facts, Json, Outcome, Sheet, State, Table, Time } from '../ui.js';
+import { Code, EntityLink, Facts, Json, Outcome, Sheet, State, Table, Time } from '../ui.js';
+import { Links } from './causes.js';
 
 /**
  * An event, its proof as checked in this browser, and the entity's event before.
@@ -48,7 +49,7 @@ async function readEvent(stream, sequence) {
 async function readBefore(stream, sequence) {
   const response = await fetch(`/log/${stream}/events/${sequence}/previous`);
   const { headers, status, url } = response;
-  if (status === 404) return { body: null, headers };
+  if (status === 204) return { body: null, headers };
   const body = await response.json();
   if (!response.ok) throw new Error(body.error ?? `it answers ${status}`);
   return { body: { sequence: Number(url.split('/').at(-1)), event: body }, headers };
@@ -119,21 +120,14 @@ export function EventPage({ parts: { stream = '', sequence: text = '' } }) {
 /** @param {{ known: Known, stream: string, sequence: number }} props */
 function EventSheets({ known, stream, sequence }) {
   const { event, verdict } = known;
-  const to = entityPath(event.type, event.subject);
   const word = verdict.slice(0, verdict.indexOf(':'));
   return html`<div class="stack">
     <${Sheet} title=${typeName(event.type)} label="Event">
       <${Facts}
         of=${[
-          [
-            'entity',
-            to
-              ? html`<a class="mono long" href=${link(to)}>${event.subject}</a>`
-              : html`<span class="mono long">${event.subject}</span>`,
-          ],
+          ['entity', html`<${EntityLink} event=${event} />`],
           ['written', html`<${Time} at=${event.time} isFull=${true} />`],
           ['id', html`<span class="mono">${event.id}</span>`],
-          event.causationid && ['caused by', html`<span class="mono">${event.causationid}</span>`],
           [
             'proof',
             html`<${State} word=${word} />${' '}
@@ -148,5 +142,6 @@ function EventSheets({ known, stream, sequence }) {
         <${Difference} stream=${stream} sequence=${sequence} event=${event} />
       <//>
     </div>
+    <${Sheet} title="Causes and effects" note="within the public logs"><${Links} event=${event} /><//>
   </div>`;
 }

@@ -2,10 +2,10 @@
 /** @import { AboutAnswer, ActionCounts, ActionListing } from '../answers.d.ts' */
 /** @import { ChainAnswer, FleetAnswer, NodePage, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
-import { gist, entityPath, number, short, typeName } from '../format.js';
+import { gist, number, typeName } from '../format.js';
 import { useLiveEvents, useRead } from '../read.js';
 import { link } from '../router.js';
-import { Json, Outcome, Sheet, State } from '../ui.js';
+import { EntityLink, Json, Outcome, Sheet, State } from '../ui.js';
 import { ActionTable } from './actions.js';
 import { BlockTable } from './chain.js';
 import { NodeTable } from './nodes.js';
@@ -16,7 +16,7 @@ const feedLength = 60;
 function Health({ about }) {
   const ready = /** @type {ReadState<any>} */ (useRead('/readyz', { follow: true }));
   const word = ready.failure ? 'not ready' : 'ready';
-  const notes = [...(ready.body?.warnings ?? [])].map((one) => one.message ?? one);
+  const notes = [...(ready.body?.warnings ?? [])].map(({ component, message }) => `${component}: ${message}`);
   return html`<div class="stack">
     <p>
       ${ready.body || ready.failure ? html`<${State} word=${word} />` : ''}
@@ -52,16 +52,16 @@ function Feed() {
   return html`<${Sheet} title="Live events" note="as they are written to the log">
     ${events.length === 0 ? html`<p class="quiet">Waiting for the next event.</p>` : ''}
     <ul class="feed" tabindex="0" aria-label="Live events">
-      ${events.map(({ id, type, subject, time, data }) => {
-        const to = entityPath(type, subject);
-        return html`<li key=${id}>
-          <span class="quiet mono">${time.slice(11, 19)}</span><span>${typeName(type)}</span>
-          <span class="gist">
-            ${to ? html`<a class="mono" href=${link(to)}>${short(subject)}</a>` : html`<span class="mono">${short(subject)}</span>`}
-            <span class="quiet"> ${gist(typeName(type), data)}</span>
-          </span>
-        </li>`;
-      })}
+      ${events.map(
+        (event) =>
+          html`<li key=${event.id}>
+            <span class="quiet mono">${event.time.slice(11, 19)}</span><span>${typeName(event.type)}</span>
+            <span class="gist">
+              <${EntityLink} event=${event} isShort=${true} />
+              <span class="quiet"> ${gist(typeName(event.type), event.data)}</span>
+            </span>
+          </li>`,
+      )}
     </ul>
   <//>`;
 }

@@ -1,10 +1,10 @@
 // @ts-check
 /** @import { WithHeaders, LogAnswer, LoggedEvent, LogsAnswer, PageProps, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
-import { entityPath, gist, number, short, typeName } from '../format.js';
+import { gist, number, typeName } from '../format.js';
 import { read, useAnswer, useRead } from '../read.js';
 import { go, link } from '../router.js';
-import { Facts, Json, Outcome, Sheet, Table, textOf, Time } from '../ui.js';
+import { EntityLink, Facts, Json, Outcome, Sheet, Table, textOf, Time } from '../ui.js';
 
 const pageLength = 25;
 
@@ -104,15 +104,12 @@ function LogSheets({ log, last }) {
           label="Events"
           head=${['sequence', { name: 'written', isNumber: true }, 'fact', 'entity', 'content']}
           rows=${(events.body ?? []).map(([sequence, event]) => {
-            const to = event && entityPath(event.type, event.subject);
             const name = event ? typeName(event.type) : '';
             return [
               html`<a href=${link(`/log/${stream}/${sequence}`)}>${sequence}</a>`,
               html`<${Time} at=${event?.time} />`,
               event ? name : html`<span class="quiet">its bytes are not kept</span>`,
-              to
-                ? html`<a class="mono" href=${link(to)}>${short(event?.subject)}</a>`
-                : html`<span class="mono">${short(event?.subject)}</span>`,
+              event ? html`<${EntityLink} event=${event} isShort=${true} />` : '–',
               html`<span class="quiet">${event ? gist(name, event.data) : ''}</span>`,
             ];
           })}

@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { PageProps, ReadState, WithHeaders } from '../answers.d.ts' */
+/** @import { ActionListing, PageProps, ReadState, WithHeaders } from '../answers.d.ts' */
 import { html, useEffect } from '/assets/htm-preact.js';
 import { evm, read, useAnswer } from '../read.js';
 import { asOf, go, link } from '../router.js';
@@ -25,7 +25,8 @@ async function matchesOf(text) {
   if (/^\d{1,20}$/.test(text)) return await ofNumber(text);
   if (/^0x[\da-f]{40}$/i.test(text))
     return [{ what: 'Address of the EVM', to: `/chain/addresses/${text.toLowerCase()}` }];
-  if (/^(0x)?[\da-f]{64}$/i.test(text)) return await ofHash(text);
+  if (/^(0x)?[\da-f]{64}$/i.test(text)) return (await Promise.all([ofHash(text), ofData(text)])).flat();
+  if (/^[\w+/-]{43}=?$/.test(text)) return await ofData(text);
   if (/valoper1[a-z\d]{30,}$/i.test(text)) return [{ what: 'SuperNode', to: `/nodes/${text.toLowerCase()}` }];
   if (/^[a-z]+1[a-z\d]{30,}$/i.test(text)) return ofAccount(text.toLowerCase());
   return [];
@@ -57,6 +58,16 @@ async function ofHash(text) {
   if (block) return [{ what: `Block ${Number(block.number)}`, to: `/chain/blocks/${Number(block.number)}` }];
   const about = /** @type {any} */ ((await read('/about.json')).body);
   return about.chainUrl ? [{ what: 'Transaction of the chain', to: `/chain/transactions/${hash}` }] : [];
+}
+
+/** The actions whose data have a hash. @param {string} text */
+async function ofData(text) {
+  const listed = new URLSearchParams({ dataHash: text.replace(/^0x/i, '') });
+  const { actions, total } = /** @type {ActionListing} */ ((await read(`/v1/actions?limit=1&${listed}`)).body);
+  const [only] = actions;
+  if (total === 1 && only)
+    return [{ what: `Action ${only.id}, of the data with this hash`, to: `/actions/${only.id}` }];
+  return total > 0 ? [{ what: `${total} actions of the data with this hash`, to: `/actions?${listed}` }] : [];
 }
 
 /** @param {string} address */
@@ -96,7 +107,8 @@ export function Search({ query }) {
           matches?.length === 0
             ? html`<p>
                 Nothing fits. An action has a number, a SuperNode an address with <span class="mono">valoper1</span>, a
-                block a height or a hash, an event its stream and sequence, as in <span class="mono">ACTIONS:1</span>.
+                block a height or a hash, data the hash that an action has of them, an event its stream and sequence, as
+                in <span class="mono">ACTIONS:1</span>.
               </p>`
             : html`<ul class="matches">
                 ${(matches ?? []).map(({ what, to }) => html`<li><a href=${withInstant(to)}>${what}</a></li>`)}
