@@ -6,6 +6,7 @@ import { recordChanges, recordTable } from '../../commands/ledger/records.ts';
 import { touchedChanges } from '../../commands/ledger/touched.ts';
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
 import type { Fact } from '../../events/catalogue.ts';
+import { ethereumEvents } from '../../projections/chain/search-terms.ts';
 import { accountOfEvm } from '../chain/sign/addresses.ts';
 import type { Body, SealedTransaction } from './blocks/blocks.ts';
 import { rawTransactions } from './evm-block.ts';
@@ -13,8 +14,8 @@ import { rawTransactions } from './evm-block.ts';
 type EvmBlock = NonNullable<Fact<'BlockSealed'>['data']['evm']>;
 type Receipt = EvmBlock['receipts'][number];
 
-/** The name of the message that represents a transaction of the virtual machine. */
-export const ethereumMessage = '/cosmos.evm.vm.v1.MsgEthereumTx';
+/** Of the chain's coin; the local network knows no other. */
+const denomination = 'ulume';
 
 /** A transaction of the virtual machine among those of the chain, with its effects as events of the chain. */
 export type EthereumSealed = Readonly<{ transaction: SealedTransaction; events: readonly ChainEvent[] }>;
@@ -77,31 +78,9 @@ export function chainHash(hash: string): string {
   return hash.startsWith('0x') ? hash.slice(2).toUpperCase() : hash;
 }
 
-/** The chain's events of a transaction of the virtual machine; those of its contracts come in between. */
-function eventsOf(receipt: Receipt, index: number): ChainEvent[] {
-  const { hash, from, to, type, gasUsed, gasLimit, effectiveGasPrice, events, error } = receipt;
-  const sender = accountOfEvm(from);
-  const closing = { msg_index: '0' };
-  const named = { ethereumTxHash: hash, txIndex: String(index) };
-  return [
-    event('tx', { fee: `${ulumeOf(BigInt(gasLimit) * BigInt(effectiveGasPrice))}${denomination}`, fee_payer: sender }),
-    event('ethereum_tx', named),
-    event('message', { action: ethereumMessage, sender, ...closing }),
-    ...events.map(({ type: name, attributes }) => ({ type: name, attributes })),
-    event('ethereum_tx', {
-      ...named,
-      txGasUsed: String(gasUsed),
-      ...(to === undefined ? {} : { recipient: to }),
-      ...(error === undefined ? {} : { ethereumTxFailed: error }),
-      ...closing,
-    }),
-    event('message', { module: 'evm', sender: from, txType: String(type), ...closing }),
-  ];
-}
-
-/** Of the chain's coin; the local network knows no other. */
-const denomination = 'ulume';
-
-function event(type: string, attributes: Readonly<Record<string, string>>): ChainEvent {
-  return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) };
+/** The chain's events of a transaction of the virtual machine. */
+function eventsOf(receipt: Receipt, index: number): readonly ChainEvent[] {
+  const { from, gasLimit, effectiveGasPrice } = receipt;
+  const fee = `${ulumeOf(BigInt(gasLimit) * BigInt(effectiveGasPrice))}${denomination}`;
+  return ethereumEvents(receipt, index, { account: accountOfEvm(from), fee });
 }

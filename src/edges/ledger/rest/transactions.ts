@@ -6,7 +6,7 @@ import type { Message } from '../../../commands/ledger/messages.ts';
 import type { Chain } from '../chain.ts';
 import { keyUrls } from '../../chain/sign/keys.ts';
 import type { SentTransaction } from '../../chain/sign/transaction-codec.ts';
-import { ethereumMessage } from '../ethereum-transactions.ts';
+import { ethereumMessage } from '../../../projections/chain/search-terms.ts';
 import { parseQuery } from '../blocks/search-query.ts';
 import { type ChainRestRequest, enumQuery, fail, type GrpcCode, type Routes, unsignedQuery } from './answer.ts';
 
