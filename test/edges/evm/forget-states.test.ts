@@ -7,7 +7,7 @@ import { createExecutor } from '../../../src/edges/evm/executor/executor.ts';
 import { forgetStates } from '../../../src/edges/evm/executor/state/forget-states.ts';
 import { networkChain } from '../../../src/edges/evm/executor/state/genesis.ts';
 import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
-import type { NodeStore } from '../../../src/edges/evm/executor/state/node-store.ts';
+import type { NodeBatch, NodeStore } from '../../../src/edges/evm/executor/state/node-store.ts';
 import { openPostgresNodes } from '../../../src/edges/evm/executor/state/postgres-nodes.ts';
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
 import type { Item } from '../../../src/edges/evm/executor/sealing.ts';
@@ -36,6 +36,21 @@ const config = networkChain({
 
 const accountOf = ({ balance, nonce }: Readonly<{ balance: bigint; nonce: bigint }>) => [balance, nonce];
 
+/** A network's store in PostgreSQL, and a count of its nodes. */
+async function openStore() {
+  const [postgres, network] = [await freshDatabase(), freshNetwork()];
+  const pools = createPools(postgres, { applicationName: 'test' });
+  await migrate({ pools, network });
+  await pools.end();
+  const database = new pg.Client(postgres);
+  await database.connect();
+  const rows = async (): Promise<number> =>
+    Number((await database.query(`select count(*) from ${metaSchema(network)}.evm_nodes`)).rows[0].count);
+  const stored = openPostgresNodes(postgres, network);
+  const end = async () => void (await Promise.all([stored.end(), database.end()]));
+  return { postgres, network, rows, stored, end };
+}
+
 /** Everything that the blocks of this test change, as it is at a block. */
 async function stateAt(nodes: NodeStore, at: Uint8Array): Promise<unknown> {
   const reader = createReader({ config, nodes });
@@ -50,15 +65,7 @@ test(
   'states of the last heights, of genesis and of each that was kept stay whole, all others go',
   { tags: ['S1.evm.history'] },
   async () => {
-    const [postgres, network] = [await freshDatabase(), freshNetwork()];
-    const pools = createPools(postgres, { applicationName: 'test' });
-    await migrate({ pools, network });
-    await pools.end();
-    const database = new pg.Client(postgres);
-    await database.connect();
-    const rows = async (): Promise<number> =>
-      Number((await database.query(`select count(*) from ${metaSchema(network)}.evm_nodes`)).rows[0].count);
-    const stored = openPostgresNodes(postgres, network);
+    const { postgres, network, rows, stored, end } = await openStore();
     const memory = createMemoryNodes();
     const executors = [createExecutor({ config, nodes: stored }), createExecutor({ config, nodes: memory })] as const;
     const [first] = await Promise.all(
@@ -122,6 +129,26 @@ test(
     expect((await stored.header(3n)) ?? null).toBeNull();
     expect((await stored.header(0n))?.number).toBe(0n);
     expect(await rows()).toBeLessThan(60 * 12);
-    await Promise.all([stored.end(), database.end()]);
+    await end();
   },
 );
+
+test('blocks are stored together with their nodes, all or none, and only on the block before them', async () => {
+  const { rows, stored, end } = await openStore();
+  const block = (number: number, kind = 'a', nodes = [`0${number}`, 'ff']): NodeBatch => ({
+    nodes: new Map(nodes.map((hash) => [hash.padStart(64, '0'), Uint8Array.of(number)])),
+    header: { number: BigInt(number), hash: `0x${kind.repeat(64)}`, rlp: Uint8Array.of(number) },
+  });
+  const of = (text: string) => ({ code: 'CONFLICT', message: expect.stringContaining(text) as string });
+  await expect(stored.put(block(1))).rejects.toMatchObject(of('not at the block before 1'));
+  await stored.putAll([block(0), block(1)]);
+  await stored.putAll([block(1), block(2)]);
+  await stored.put(block(0));
+  expect((await stored.head())?.number).toBe(2n);
+  expect(await rows()).toBe(4);
+  await expect(stored.putAll([block(2, 'b'), block(3)])).rejects.toMatchObject(of('holds another block 2'));
+  await expect(stored.putAll([block(4), block(5)])).rejects.toMatchObject(of('not at the block before 4'));
+  expect((await stored.head())?.number).toBe(2n);
+  expect(await rows()).toBe(4);
+  await end();
+});

@@ -86,6 +86,19 @@ it('a value that was read at a root is not looked up again, until the store is s
   expect(await readsOf()).toBeGreaterThan(0);
 });
 
+it('the store is not asked for a trie without a node', async () => {
+  const nodes = createMemoryNodes();
+  const asked: string[] = [];
+  const db = new TrieDb({ ...nodes, get: (hash) => (asked.push(hash), nodes.get(hash)) }, createNodeCache());
+  const state = openState(db, new Common({ chain: Mainnet }));
+  for (const address of addresses) {
+    await state.putAccount(address, new Account(1n, 1n));
+    for (const slot of slots) expect(await state.getStorage(address, slot)).toEqual(new Uint8Array());
+  }
+  await state.getStateRoot();
+  expect(asked).toEqual([]);
+});
+
 it('a write to storage fails where the store is away, and neither hangs nor is left to nobody', async () => {
   const nodes = createMemoryNodes();
   let isAway = false;

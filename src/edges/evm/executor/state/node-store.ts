@@ -57,9 +57,9 @@ export class TrieDb implements DB<string, string | Uint8Array> {
   async get(key: string): Promise<Uint8Array | undefined> {
     const near = this.#dirty.get(key) ?? this.#cache.get(key);
     if (near !== undefined) return near;
-    const stored = await this.#store.get(key);
     // The library takes a missing node for an empty account, and missing code for none.
-    if (stored === undefined && key === emptyRoot) return undefined;
+    if (key === emptyRoot) return undefined;
+    const stored = await this.#store.get(key);
     if (stored === undefined) throw new AppError('UNAVAILABLE', `Node ${key} of the state is not at hand`);
     this.#cache.set(key, stored);
     return stored;

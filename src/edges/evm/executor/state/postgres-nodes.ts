@@ -2,10 +2,15 @@ import pg from 'pg';
 import { AppError } from '../../../../kit/errors.ts';
 import { toReadError } from '../../../../engine/models/database-error.ts';
 import { metaSchema } from '../../../../engine/models/engine/generations.ts';
-import type { NodeStore, StoredHeader } from './node-store.ts';
+import type { NodeBatch, NodeStore, StoredHeader } from './node-store.ts';
 
 /** A store in a network's database, and its connections. */
-export type PostgresNodes = NodeStore & Readonly<{ end: () => Promise<void> }>;
+export type PostgresNodes = NodeStore &
+  Readonly<{
+    /** Stores blocks that follow one another as `put` does one, all or nothing. */
+    putAll: (batches: readonly NodeBatch[]) => Promise<void>;
+    end: () => Promise<void>;
+  }>;
 
 const connections = 3;
 const waitMs = 10_000;
@@ -36,6 +41,11 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
     const [row] = rows;
     return row && { number: BigInt(row.number), hash: row.hash, rlp: row.header };
   };
+  const putAll = async (batches: readonly NodeBatch[]): Promise<void> => {
+    const { rows } = await pool.query<{ fits: boolean }>(writing(schema, batches)).catch(rethrow);
+    if (rows[0]?.fits) return;
+    for (const { header } of batches) await refuseOther(pool, schema, header);
+  };
   return {
     get: async (hash) => {
       const { rows } = await pool
@@ -49,37 +59,16 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
     },
     head: () => headerOf('evm_head', 'order by evm_headers.number desc limit 1', []),
     header: (number) => headerOf('evm_header', 'where evm_headers.number = $1', [String(number)]),
-    put: async ({ nodes, header }) => {
-      const client = await pool.connect().catch(rethrow);
-      try {
-        await client.query('begin');
-        const { rowCount } = await client.query(
-          `insert into ${schema}.evm_headers (number, hash, header)
-           select $1::int8, $2::bytea, $3::bytea
-           where $1 = coalesce((select max(number) + 1 from ${schema}.evm_headers), 0)`,
-          [String(header.number), Buffer.from(header.hash.slice(2), 'hex'), header.rlp],
-        );
-        if (rowCount === 0) await refuseOther(client, schema, header);
-        await client.query(writing(schema), [
-          [...nodes.keys()].map((hash) => Buffer.from(hash, 'hex')),
-          [...nodes.values()].map((node) => Buffer.from(node)),
-          String(header.number),
-        ]);
-        await client.query('commit');
-        client.release();
-      } catch (caught) {
-        client.release(true);
-        throw caught instanceof AppError ? caught : toReadError(caught);
-      }
-    },
+    put: (batch) => putAll([batch]),
+    putAll,
     end: () => pool.end(),
   };
 }
 
-async function refuseOther(client: pg.ClientBase, schema: string, { number, hash }: StoredHeader): Promise<void> {
-  const { rows } = await client.query<{ hash: Buffer }>(`select hash from ${schema}.evm_headers where number = $1`, [
-    String(number),
-  ]);
+/** Fails with what stands against a block; a block that is stored already passes. */
+async function refuseOther(client: pg.Pool, schema: string, { number, hash }: StoredHeader): Promise<void> {
+  const text = `select hash from ${schema}.evm_headers where number = $1`;
+  const { rows } = await client.query<{ hash: Buffer }>(text, [String(number)]).catch(rethrow);
   const stored = rows[0] && `0x${rows[0].hash.toString('hex')}`;
   if (stored === hash) return;
   throw new AppError(
@@ -94,7 +83,40 @@ function rethrow(caught: unknown): never {
   throw toReadError(caught);
 }
 
-const writing = (schema: string): string => `
-  insert into ${schema}.evm_nodes as known (hash, node, height)
-  select hash, node, $3::int8 from unnest($1::bytea[], $2::bytea[]) written (hash, node)
-  on conflict (hash) do update set height = excluded.height where known.height < excluded.height`;
+/** One statement for blocks and their nodes: it writes nothing where they do not fit what is stored. */
+function writing(schema: string, batches: readonly NodeBatch[]): pg.QueryConfig {
+  const nodes = new Map<string, readonly [node: Uint8Array, height: bigint]>();
+  for (const { nodes: own, header } of batches) for (const [hash, node] of own) nodes.set(hash, [node, header.number]);
+  const headers = batches.map(({ header }) => header);
+  const written = [...nodes.values()];
+  return {
+    name: 'evm_put',
+    text: `with head as (select coalesce(max(number), -1) as number from ${schema}.evm_headers),
+      given as (select * from unnest($1::int8[], $2::bytea[], $3::bytea[]) given (number, hash, header)),
+      fitting as (
+        select (select min(number) from given) <= head.number + 1 and not exists (
+          select from given where number <= head.number
+            and not exists (select from ${schema}.evm_headers where number = given.number and hash = given.hash)
+        ) as fits from head
+      ),
+      added as (
+        insert into ${schema}.evm_headers (number, hash, header)
+        select given.* from given, head, fitting where fits and given.number > head.number
+      ),
+      stored as (
+        insert into ${schema}.evm_nodes as known (hash, node, height)
+        select hash, node, height
+        from unnest($4::bytea[], $5::bytea[], $6::int8[]) written (hash, node, height), fitting where fits
+        on conflict (hash) do update set height = excluded.height where known.height < excluded.height
+      )
+      select fits from fitting`,
+    values: [
+      headers.map(({ number }) => String(number)),
+      headers.map(({ hash }) => Buffer.from(hash.slice(2), 'hex')),
+      headers.map(({ rlp }) => Buffer.from(rlp)),
+      [...nodes.keys()].map((hash) => Buffer.from(hash, 'hex')),
+      written.map(([node]) => Buffer.from(node)),
+      written.map(([, height]) => String(height)),
+    ],
+  };
+}
