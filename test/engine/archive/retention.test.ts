@@ -8,7 +8,8 @@ import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { streamName } from '../../../src/engine/log/streams.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { withClient } from '../../../src/engine/models/pool.ts';
-import { type Keeps, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
+import type { Fact } from '../../../src/events/catalogue.ts';
+import { type Keeps, type StreamName, type StreamPolicies, streamTable } from '../../../src/events/streams.ts';
 import { agedArchive } from '../../support/histories/aged-archive.ts';
 import { until } from '../../support/polling.ts';
 import { cause, decision, everything, probeOf } from '../log/fresh-log.ts';
@@ -41,10 +42,10 @@ async function archived(): Promise<Kept> {
   return kept;
 }
 
-/** Makes the stream keep so many probes of each node from now on. */
-async function keepOf({ nc, network }: Kept, perEntity: number): Promise<void> {
+/** Makes the stream keep so many facts of each entity from now on. */
+async function keepOf({ nc, network }: Kept, perEntity: number, stream: StreamName = 'PROBES'): Promise<void> {
   const manager = await jetstreamManager(nc);
-  await manager.streams.update(streamName('PROBES', network), { max_msgs_per_subject: perEntity });
+  await manager.streams.update(streamName(stream, network), { max_msgs_per_subject: perEntity });
 }
 
 async function rowsOf({ store }: Kept): Promise<Link[]> {
@@ -72,6 +73,30 @@ test('scrub takes nothing for damage that a stream has dropped by itself, and dr
   const sequences = await sequencesOf(kept);
   expect(sequences).toHaveLength(2 + 3 * 3);
   expect(await rowsOf(kept)).toEqual(all.filter(({ sequence }) => sequences.includes(sequence)));
+});
+
+test('bans of peers leave the archive once their stream has dropped them', async () => {
+  const policies = { ...streamTable, PEERS: { ...streamTable.PEERS, keeps: { perEntity: 3 } } };
+  const kept = await keptLog({ policies });
+  await keepOf(kept, 100, 'PEERS');
+  const data = {
+    pair: 'a b',
+    node: 'a',
+    peer: 'b',
+    at: cause.at,
+    known: { banned: true, count: 0, since: cause.at, address: '127.0.0.1:4445' },
+  };
+  const facts = Array.from({ length: 10 }, (_, n): Fact => ({
+    type: 'PeerBanned',
+    data: { ...data, known: { ...data.known, count: n } },
+  }));
+  await kept.log.append([{ kind: 'peer', entity: 'a b', facts, expected: 0 }], cause);
+  const { stop } = kept.start();
+  await untilArchived(kept, 'PEERS');
+  await stop();
+  await keepOf(kept, 3, 'PEERS');
+  expect(isDamaged(await scrub(kept, 'PEERS', { signal, isPruning: true }))).toBe(false);
+  expect((await kept.store.read('PEERS', 0, 100)).links.map(({ sequence }) => sequence)).toEqual([8, 9, 10]);
 });
 
 test('a pruned archive keeps the hash of the last event dropped in each place, and its chain still verifies as it grows and is pruned again', async () => {
