@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
 import { createAcceptance } from '../../../src/edges/node/peers/acceptance.ts';
+import { answerFrom } from '../../../src/edges/node/peers/answers.ts';
 import { createBans } from '../../../src/edges/node/peers/bans.ts';
 import { createCopies } from '../../../src/edges/node/peers/copies.ts';
 import type { Peer } from '../../../src/edges/node/peers/directory.ts';
@@ -8,8 +9,8 @@ import type { PeerRequest, PeerHost } from '../../../src/edges/node/peers/host.t
 import { createNeighbours } from '../../../src/edges/node/peers/neighbours.ts';
 import { createPlacement } from '../../../src/edges/node/peers/placement.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
-import type { Manifest } from '../../../src/edges/node/storage/manifest.ts';
-import { hashPiece } from '../../../src/edges/node/storage/piece-hash.ts';
+import { encodeManifest, type Manifest } from '../../../src/edges/node/storage/manifest.ts';
+import { hashPiece, type PieceHash } from '../../../src/edges/node/storage/piece-hash.ts';
 import { openStorage } from '../../../src/edges/node/storage/storage.ts';
 import { until } from '../../support/polling.ts';
 import { freshFolder } from '../../support/programs/fresh-folder.ts';
@@ -184,6 +185,37 @@ describe('a file', () => {
     await copies.repair();
     expect(asked.length).toBe(before);
   });
+
+  it(
+    'is stored for the peer that gave it, however long it takes to read and to judge it',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const { storage, peers } = await networkOf(3);
+      await storage.forget(manifest.actionId);
+      const [disk, lies] = [Promise.withResolvers<void>(), [] as string[]];
+      const get = async (hash: PieceHash) => await disk.promise.then(() => storage.pieces.get(hash));
+      const slow = { ...storage, pieces: { ...storage.pieces, get } };
+      const onLie = ({ account: by }: Peer): void => void lies.push(by);
+      const acceptance = createAcceptance({ storage: slow, mostOffered: 2 ** 30, onLie });
+      const answer = answerFrom({
+        storage: slow,
+        directory: { nodes: async () => peers, known: () => undefined, isAddress: () => false },
+        chain: {
+          action: async () => ({ id: '7', record: { chainState: 'done', fileSizeKbs: 0 }, file: manifest }),
+        } as unknown as CascadeChain,
+        bans: createBans(),
+        acceptance,
+        placement: { groupOf: async () => [], mayHold: async () => true },
+        onLie,
+      });
+      // Its piece hashes to its name and is none of the file.
+      expect(await answer({ case: 'putManifest', value: encodeManifest(manifest) }, 'node 1')).toEqual({ done: true });
+      expect(await answer({ case: 'putPiece', value: bytes }, 'node 1')).toEqual({ done: true });
+      expect([lies, storage.index.lacking('7')]).toEqual([[], []]);
+      disk.resolve();
+      await until('the lie is found', () => lies.includes('node 1'));
+    },
+  );
 
   it('that a peer gave is judged before it is passed on', async () => {
     const { copies, acceptance, storage, peers, lies, held } = await networkOf(3);

@@ -13,8 +13,8 @@ export type Acceptance = Readonly<{
   manifest: (manifest: Manifest, by: Peer) => Promise<boolean>;
   /** Returns whether a file that is stored or offered here names a piece. */
   wants: (hash: PieceHash) => boolean;
-  /** Judges the offers that a piece completes; called after it was stored. */
-  arrived: (hash: PieceHash) => Promise<void>;
+  /** Has the offers judged that a piece completes; called after it was stored. Whoever sent it waits for nothing. */
+  arrived: (hash: PieceHash) => void;
   /** Returns whether the stored manifest of an action may be sent to others; one from a peer is verified before. */
   isTrue: (actionId: string) => Promise<boolean>;
 }>;
@@ -30,6 +30,8 @@ export type AcceptanceOptions = Readonly<{
 }>;
 
 const judgedAtOnce = 2;
+/** A disk that gives less in a second is as good as gone. */
+const leastBytesASecond = 2 ** 20;
 const judgedWithinMs = 20_000;
 
 /**
@@ -42,6 +44,11 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
   const inTurn = createInTurn();
   const offers = createOffers(index);
   const { proven, isHere, settle } = createSettling({ storage, offers, onLie });
+  /** A file takes as long to read as it is large, and whoever sent it waits for an answer. */
+  const judgeSoon = (actionId: string): void => {
+    // What cannot be read now is judged before it is passed on.
+    void inTurn(actionId, async () => offers.has(actionId) && (await settle(actionId))).catch(() => false);
+  };
   const accept = async (manifest: Manifest, by: Peer): Promise<boolean> => {
     const { actionId } = manifest;
     const retained = index.file(actionId);
@@ -58,16 +65,16 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
     if (others.length > 0 && bytes > mostOffered) return false;
     if (!index.file(actionId)) await storage.keep(manifest);
     offers.add({ manifest, by, atMs: performance.now() });
-    if (isHere(manifest)) await settle(actionId);
-    return offers.all(actionId).some((offer) => isSameManifest(offer.manifest, manifest));
+    if (isHere(manifest)) judgeSoon(actionId);
+    return true;
   };
   return {
     manifest: async (manifest, by) => await inTurn(manifest.actionId, () => accept(manifest, by)),
     wants: (hash) => index.filesOf(hash).length > 0 || offers.naming(hash).length > 0,
-    arrived: async (hash) => {
+    arrived: (hash) => {
       for (const actionId of offers.naming(hash))
         if (offers.all(actionId).some(({ manifest }) => isHere(manifest)))
-          await inTurn(actionId, () => settle(actionId));
+          judgeSoon(actionId);
     },
     isTrue: async (actionId) => await inTurn(actionId, async () => !offers.has(actionId) || (await settle(actionId))),
   };
@@ -127,5 +134,8 @@ function readsHere({ pieces }: Pick<Storage, 'pieces'>): (manifest: Manifest) =>
     const bytes = await pieces.get(hash).catch(() => undefined);
     return bytes && ({ bytes, from: 'here' } as const);
   };
-  return async (manifest) => await limit(() => judge(manifest, pieceOf, AbortSignal.timeout(judgedWithinMs)));
+  return async (manifest) => {
+    const withinMs = judgedWithinMs + Math.ceil((manifest.size * 1000) / leastBytesASecond);
+    return await limit(() => judge(manifest, pieceOf, AbortSignal.timeout(withinMs)));
+  };
 }

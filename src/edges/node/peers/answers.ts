@@ -62,7 +62,7 @@ async function putPiece({ storage, acceptance }: AnswerSources, bytes: Uint8Arra
   await storage.loaded;
   if (!acceptance.wants(hash)) return false;
   await storage.pieces.put(bytes);
-  await acceptance.arrived(hash);
+  acceptance.arrived(hash);
   return true;
 }
 
