@@ -73,8 +73,7 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
     wants: (hash) => index.filesOf(hash).length > 0 || offers.naming(hash).length > 0,
     arrived: (hash) => {
       for (const actionId of offers.naming(hash))
-        if (offers.all(actionId).some(({ manifest }) => isHere(manifest)))
-          judgeSoon(actionId);
+        if (offers.all(actionId).some(({ manifest }) => isHere(manifest))) judgeSoon(actionId);
     },
     isTrue: async (actionId) => await inTurn(actionId, async () => !offers.has(actionId) || (await settle(actionId))),
   };
