@@ -4,7 +4,7 @@ import { within } from '../../../kit/wait.ts';
 import { optional, query } from '../../http/schema.ts';
 import { namesTag, type TaggedProgram, vary, weakTag } from './entity-tags.ts';
 
-const toldWithinMs = 1000;
+const endKnownWithinMs = 1000;
 
 /** The last event that an answer can be made of, as the leader of its stream has it, and which one it is. */
 type LogEnd = Readonly<{ sequence: number; which: unknown }>;
@@ -30,7 +30,7 @@ export function createLogTags({ version, settings: { network } }: Omit<TaggedPro
   return async (asked, form, readEnd) => {
     const { url, headers } = asked.request;
     vary(asked, 'Accept');
-    const end = await within(toldWithinMs, readEnd(), 'The log does not answer').catch(() => undefined);
+    const end = await within(endKnownWithinMs, readEnd(), 'The log does not answer').catch(() => undefined);
     if (!end) return none;
     const tag = weakTag(version, network, url, form, end.sequence, end.which);
     const put = (reply: FastifyReply): void => void reply.headers({ etag: tag, 'cache-control': 'no-cache' });
