@@ -199,9 +199,10 @@ describe('POST /api/v1/actions/cascade', () => {
   });
 
   it('answers 507 before the body where there is no room', { tags: ['S3.limits.space'] }, async () => {
-    const { gateway, action } = await start({ settings: { transferSpace: 100_000 } });
-    const answer = await post(gateway.url, formOf({ action_id: '7', signature: signatureOf(action), file: bytes }));
-    expect([answer.status, answer.code]).toEqual([507, 'INSUFFICIENT_STORAGE']);
+    const { gateway } = await start({ settings: { transferSpace: 100_000 } });
+    const head = '--b\r\nContent-Disposition: form-data; name="action_id"\r\n\r\n7\r\n';
+    expect(await headAlone(gateway.url, head, 200_000)).toEqual({ answered: 507, sent: Buffer.byteLength(head) });
+    expect(await leftOvers(gateway)).toEqual([]);
   });
 
   it('answers 503 where no SuperNode can be asked', { tags: ['S3.nodes.none'] }, async () => {
