@@ -23,7 +23,7 @@ export type LedgerLog = FactLog &
     follow: (
       stream: StreamName,
       after: number,
-      options: { signal: AbortSignal; verifiesLast?: boolean },
+      options: { signal: AbortSignal; verifiesLast?: boolean; onResumed?: () => Promise<void> },
     ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
     readOne: (stream: StreamName, sequence: number) => Promise<Recorded | undefined>;
   }>;

@@ -15,8 +15,14 @@ export type FollowBatch = Readonly<{ facts: readonly Recorded[]; bytes: number; 
 /**
  * `signal` ends the reading; `maxFacts` bounds a batch. With `verifiesLast` a reader whose feed broke continues only
  * where the log still holds the last fact that it has read: a log that lost its end may have grown past it since.
+ * `onResumed` is called whenever one continues: a broker that was away may have lost any fact before.
  */
-export type FollowOptions = Readonly<{ maxFacts?: number; verifiesLast?: boolean; signal: AbortSignal }>;
+export type FollowOptions = Readonly<{
+  maxFacts?: number;
+  verifiesLast?: boolean;
+  onResumed?: () => Promise<void>;
+  signal: AbortSignal;
+}>;
 
 type Following = Readonly<{
   nc: NatsConnection;
@@ -36,13 +42,13 @@ const defaultMaxFacts = 5000;
 export async function* followStream(
   nc: NatsConnection,
   at: Readonly<{ stream: StreamName; network: string; after: number; policy?: StreamPolicy }>,
-  { signal, maxFacts = defaultMaxFacts, verifiesLast = false }: FollowOptions,
+  { signal, maxFacts = defaultMaxFacts, verifiesLast = false, onResumed }: FollowOptions,
 ): AsyncGenerator<FollowBatch, void, undefined> {
   const hasGaps = forgets(at.policy ?? streamTable[at.stream]);
   const following = { nc, name: streamName(at.stream, at.network), hasGaps, signal, maxFacts };
   let progress: Progress = { after: at.after, id: undefined };
-  while (!signal.aborted) {
-    for await (const { batch, poison, last } of untilLost(following, progress)) {
+  for (let onOpen: FollowOptions['onResumed']; !signal.aborted; onOpen = onResumed) {
+    for await (const { batch, poison, last } of untilLost(following, progress, onOpen)) {
       if (batch.facts.length > 0) yield batch;
       if (poison) throw poison;
       progress = { after: last, id: verifiesLast ? batch.facts.at(-1)?.id : undefined };
@@ -63,13 +69,18 @@ type Step = Readonly<{ batch: FollowBatch; poison: PoisonEvent | undefined; last
  * Reads on one feed until it breaks; the error that breaks it is ignored, for a new feed continues after the last
  * message.
  */
-async function* untilLost(following: Following, start: Progress): AsyncGenerator<Step, void, undefined> {
+async function* untilLost(
+  following: Following,
+  start: Progress,
+  onOpen: FollowOptions['onResumed'],
+): AsyncGenerator<Step, void, undefined> {
   const feed = await openFeed(following, start);
   if (!feed) return;
   const close = (): void => feed.close();
   following.signal.addEventListener('abort', close);
   if (following.signal.aborted) close();
   try {
+    await onOpen?.();
     let { after } = start;
     for (;;) {
       const messages = await feed.take(following.maxFacts).catch(() => []);

@@ -14,7 +14,7 @@ export type PoolLog = FactLog &
     follow: (
       stream: StreamName,
       after: number,
-      options: { signal: AbortSignal; verifiesLast: true },
+      options: { signal: AbortSignal; verifiesLast: true; onResumed: () => Promise<void> },
     ) => AsyncIterable<Readonly<{ facts: readonly Recorded[]; behind: number }>>;
   }>;
 
@@ -40,8 +40,8 @@ const retryMs = 1000;
  * Follows all submissions and their fates.
  *
  * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
- * that is settled. No archive holds this stream: where the broker has lost its end, what waits here is written anew,
- * and the stream is read from its beginning.
+ * that is settled. No archive holds this stream: whenever the broker was away, what waits here and is gone is written
+ * anew; where it has lost the end, the stream is read from its beginning as well.
  */
 export async function followPool(log: PoolLog, follower: PoolFollower): Promise<void> {
   let isAgain = false;
@@ -49,11 +49,7 @@ export async function followPool(log: PoolLog, follower: PoolFollower): Promise<
     if (isAgain) await writeAnew(log, follower.waiting());
     await followOnce(log, follower, isAgain);
   };
-  const isPassing = (caught: unknown): boolean => {
-    const isLost = lostEnd(caught) !== undefined;
-    isAgain ||= isLost;
-    return isLost || passes(caught);
-  };
+  const isPassing = (caught: unknown): boolean => (isAgain = lostEnd(caught) !== undefined || passes(caught));
   const { log: logger, signal } = follower;
   await repeat('submissions could not be followed; reading them anew', follow, {
     everyMs: 0,
@@ -73,12 +69,13 @@ async function writeAnew(log: FactLog, waiting: readonly Submission[]): Promise<
 /** Follows until the stream cannot be read; read again, its fates count as well, for some may not have come before. */
 async function followOnce(
   log: PoolLog,
-  { onSubmitted, onFate, signal }: PoolFollower,
+  { onSubmitted, onFate, waiting, signal }: PoolFollower,
   isAgain: boolean,
 ): Promise<void> {
   let backlog: Map<string, SubmissionFact> | undefined = new Map();
   const take = async (fact: SubmissionFact): Promise<void> => (isSent(fact) ? await onSubmitted(fact) : onFate(fact));
-  for await (const { facts, behind } of log.follow('POOL', 0, { signal, verifiesLast: true })) {
+  const options = { signal, verifiesLast: true, onResumed: () => writeAnew(log, waiting()) } as const;
+  for await (const { facts, behind } of log.follow('POOL', 0, options)) {
     for (const { fact } of facts) {
       if (!isSubmissionFact(fact)) continue;
       if (backlog === undefined) await take(fact);
