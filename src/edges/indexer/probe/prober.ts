@@ -62,7 +62,7 @@ export function createProber(options: ProberOptions): (sweep: Sweep) => Promise<
   const probeOnce = async (host: string, nodes: readonly string[], address: string, sweep: Sweep): Promise<void> => {
     const other = running.get(host);
     if (other && !(sweep.isFresh && other.hasBegun)) {
-      for (const node of nodes) if (!other.reasons.has(node)) other.reasons.set(node, sweep.reason);
+      for (const node of nodes) if (!other.reasons.get(node)?.causation) other.reasons.set(node, sweep.reason);
       return other.done;
     }
     const reasons = new Map(nodes.map((node) => [node, sweep.reason]));

@@ -12,6 +12,7 @@ const sweep = (node: string, isFresh: boolean) => ({
 
 it('createProber gives a node that is listed while its host is probed, or about to be, the outcome of that probe', async () => {
   const recorded: string[] = [];
+  const causes: (string | undefined)[] = [];
   const opened = Promise.withResolvers<void>();
   const dialled = Promise.withResolvers<void>();
   let dials = 0;
@@ -24,7 +25,7 @@ it('createProber gives a node that is listed while its host is probed, or about 
   const probe = createProber({
     allowPrivate: true,
     allowHostNames: false,
-    recorder: { add: ({ node }) => recorded.push(node) },
+    recorder: { add: ({ node }, { causation }) => causes.push(causation) && recorded.push(node) },
     logger: pino({ level: 'silent' }),
     signal: new AbortController().signal,
     servicesAskedAt: new Map(),
@@ -34,8 +35,10 @@ it('createProber gives a node that is listed while its host is probed, or about 
   await dialled.promise;
   sweeps.push(probe(sweep('while it is probed', false)));
   sweeps.push(probe(sweep('first', true)), probe(sweep('before it is probed again', true)));
+  sweeps.push(probe({ ...sweep('first', true), reason: { causation: 'a request' } }));
   opened.resolve();
   await Promise.all(sweeps);
   expect(recorded).toEqual(['first', 'while it is probed', 'first', 'before it is probed again']);
   expect(dials, 'three ports, twice').toBe(6);
+  expect(causes, 'what answers a request names it').toEqual([undefined, undefined, 'a request', undefined]);
 });
