@@ -6,6 +6,11 @@ function resolve(document, schema) {
   return path ? path.reduce((place, name) => place[name], document) : schema;
 }
 
+/** A text in which `code` is written between backticks. */
+function withCode(text = '') {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
 /** A type in words: `integer 1 to 200`, `string, one of a, b`, `array of object`. */
 function typeInWords(schema = {}) {
   const range =
@@ -25,7 +30,7 @@ function Fields({ document, schema, depth = 0 }) {
     return html`<tr>
         <td class="mono" style=${{ paddingLeft: `${depth}rem` }}>${name}</td>
         <td>${typeInWords(known)}</td>
-        <td style=${{ whiteSpace: 'normal' }}>${known.description ?? ''}</td>
+        <td style=${{ whiteSpace: 'normal' }}>${withCode(known.description)}</td>
       </tr>
       <${Fields} document=${document} schema=${known} depth=${depth + 1} />`;
   });
@@ -35,7 +40,7 @@ function Answers({ document, responses }) {
   return Object.entries(responses).map(([status, answer]) => {
     const schema = Object.values(answer.content ?? {})[0]?.schema;
     return html`<details>
-      <summary><b>${status}</b> <span class="quiet">${answer.description}</span></summary>
+      <summary><b>${status}</b> <span class="quiet">${withCode(answer.description)}</span></summary>
       <div class="scroll">
         <table>
           <tbody>
@@ -61,7 +66,7 @@ function Field({ parameter, value, set }) {
           </select>`
         : html`<input value=${value} placeholder=${schema.default ?? ''} onInput=${change} />`
     }
-    <small>${description ?? ''}</small>
+    <small>${withCode(description)}</small>
   </label>`;
 }
 
@@ -126,7 +131,7 @@ function Operation({ document, method, path, operation }) {
     ${
       open
         ? html`<div class="stack">
-            ${operation.description ? html`<p>${operation.description}</p>` : ''}
+            ${operation.description ? html`<p>${withCode(operation.description)}</p>` : ''}
             <${Try} method=${method} path=${path} operation=${operation} />
             <div><${Answers} document=${document} responses=${operation.responses ?? {}} /></div>
           </div>`
@@ -160,7 +165,7 @@ function Docs() {
         <span class="quiet">${document.info.title} ${document.info.version}</span>
         <nav><a href="/">Start page</a><a href=${described}>${described.slice(1)}</a></nav>
       </div>
-      <p class="quiet">${document.info.description}</p>
+      <p class="quiet">${withCode(document.info.description)}</p>
     </header>
     ${groups(document).map(
       ([tag, operations]) =>

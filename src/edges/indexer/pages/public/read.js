@@ -99,8 +99,8 @@ export async function readNow(address) {
   return { body, headers: response.headers };
 }
 
-/** @param {string} text */
-function parsed(text) {
+/** JSON, or the text where it is none. @param {string} text */
+export function parsed(text) {
   try {
     return JSON.parse(text);
   } catch {

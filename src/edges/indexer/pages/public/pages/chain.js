@@ -18,7 +18,7 @@ export function BlockTable({ chain }) {
   const of = (/** @type {number} */ height) => (chain?.transactions ?? []).filter((one) => one.height === height);
   return html`<${Table}
     label="Blocks with transactions"
-    head=${['height', { name: 'sealed', isNumber: true }, { name: 'transactions', isNumber: true }, 'of']}
+    head=${['height', { name: 'sealed', isNumber: true }, { name: 'transactions', isNumber: true }, 'kinds']}
     rows=${heights.map((height) => [
       html`<a href=${link(`/chain/blocks/${height}`)}>${height}</a>`,
       html`<${Time} at=${of(height)[0]?.time} />`,

@@ -4,7 +4,7 @@
 import { html } from '/assets/htm-preact.js';
 import { contractItems, decodeCall, decodeLog } from '../decoding.js';
 import { coins, number } from '../format.js';
-import { evm, evmPath, read, useAnswer } from '../read.js';
+import { evm, evmPath, parsed, read, useAnswer } from '../read.js';
 import { link } from '../router.js';
 import { Code, Facts, Json, Outcome, Sheet, State, Time } from '../ui.js';
 import { coinDecimals } from './chain.js';
@@ -147,10 +147,24 @@ function OfChain({ own: { tx, tx_response: outcome } }) {
                 </p>`
               : ''
           }
-          <${Code} value=${message} label="Message" />
+          <${Code} value=${withoutEscapes(message)} label="Message" />
         <//>`,
     )}
   </div>`;
+}
+
+/**
+ * A message whose texts that hold JSON are shown as what they hold.
+ *
+ * @param {Record<string, unknown>} message
+ */
+function withoutEscapes(message) {
+  return Object.fromEntries(
+    Object.entries(message).map(([name, value]) => [
+      name,
+      typeof value === 'string' && value.startsWith('{') ? parsed(value) : value,
+    ]),
+  );
 }
 
 /** @param {PageProps} props */
