@@ -106,7 +106,7 @@ function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuil
 }
 
 /** The ids of a page; `condition` holds for those rows `m` alone that are listed, where it is passed. */
-function pageOf(reading: Reading, shape: FilterShape, condition?: RawBuilder<unknown>): RawBuilder<unknown> {
+export function pageOf(reading: Reading, shape: FilterShape, condition?: RawBuilder<unknown>): RawBuilder<unknown> {
   const table = tableOf(reading, shape);
   const isPlain = Object.keys(shape).length === 0;
   const also = condition ? sql` and ${condition}` : sql``;

@@ -172,8 +172,12 @@ describe('actions', () => {
       'window_counters all - f false: 1',
       'height_counters registered 0 0: 1',
       'height_counters finalized 0 0: 1',
+      'height_counters last 0 -1: 1',
     ]);
     expect(counted(registered(), expired())).toContain('window_counters all - r true: 1');
+    expect(counted(registered(), expired(9000))).toEqual(
+      expect.arrayContaining(['height_counters last 0 2: 1', 'height_counters expired 0 2: 1']),
+    );
   });
 
   it.each<[string, Step[]]>([

@@ -200,11 +200,21 @@ function blocksOf(row: Row): Cells[] {
   ];
 }
 
-function heightsOf({ id, height, accounts, finalize_tx }: Row): Cells[] {
+function heightsOf({ id, height, accounts, finalize_tx, ...row }: Row): Cells[] {
   const block = Math.floor(id / 1024);
   const cell = (at: number | null) => (at === null ? -1 : Math.floor(at / 4096));
   const finalized = { step: 'finalized', block, cell: cell(finalize_tx?.height ?? height) };
-  return [{ step: 'registered', block, cell: cell(height) }, ...(accounts.length > 0 ? [finalized] : [])];
+  const taken = [height ?? -1, row.finalized_height, row.approved_height, row.expired_height].filter(
+    (at) => at !== null,
+  );
+  const last = { step: 'last', block, cell: taken.includes(-1) ? -1 : cell(Math.max(...taken)) };
+  const expired = { step: 'expired', block, cell: cell(row.expired_height) };
+  return [
+    { step: 'registered', block, cell: cell(height) },
+    ...(accounts.length > 0 ? [finalized] : []),
+    last,
+    ...(row.expired_height === null ? [] : [expired]),
+  ];
 }
 
 function windowsOf(row: Row): Cells[] {

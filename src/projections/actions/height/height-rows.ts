@@ -24,7 +24,11 @@ const [finalized, approved] = [known(sql`m.finalized_height`), known(sql`m.appro
  */
 export function rowsAtHeight(reading: Reading): RawBuilder<unknown> {
   const live = sql`${sql.id(reading.schemas.actions, 'actions')}`;
-  const rows = positionOf(reading, 'actions') === undefined ? live : relationAt(reading, ofActions);
+  return withSteps(positionOf(reading, 'actions') === undefined ? live : relationAt(reading, ofActions));
+}
+
+/** Some of these rows `m` with their steps `s`. */
+export function withSteps(rows: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${rows} m cross join lateral (select
     case when m.height is not null then m.height <= ${at}
       when least(${finalized}, ${approved}) <= ${at} then true end as registered,

@@ -6,6 +6,8 @@ import type { ActionStats, StatsFilter } from '../action-stats.ts';
 import type { NodeActions } from '../node-counts.ts';
 import { type Owned, ownedIn } from '../ownership.ts';
 import { claimsAt } from '../past-owners.ts';
+import { actionStates, actionTypes } from '../../../events/words.ts';
+import { kindsIn } from '../kinds.ts';
 import { ownershipRange, rowRangesFrom } from '../totals/ownership-ranges.ts';
 import {
   accountsOfRow,
@@ -17,7 +19,9 @@ import {
   relationName,
   rowsAtHeight,
   stateAtHeight,
+  withSteps,
 } from './height-rows.ts';
+import { blocksAtHeight, blocksInput, openRows, settledCounts, settledExpired } from './settled.ts';
 
 /** The counts at a height, and how many actions there are of which the log does not tell how they count. */
 export type StatsAtHeight = ActionStats & Readonly<{ unclear: number }>;
@@ -27,23 +31,52 @@ export async function statsAtHeight(
   reading: Reading,
   { type, from, to, height }: StatsFilter & AtHeight,
 ): Promise<StatsAtHeight> {
-  const counted = (column: string, value: string) =>
-    sql`count(*) filter (where ${sql.id(column)} = ${sql.lit(value)}) as ${sql.id(value)}`;
+  const isWhole = [type, from, to].every((one) => one === undefined);
+  if (isWhole && positionOf(reading, 'actions') === undefined) return await statsOfAll(reading, height);
   const [counts] = await run<StatsAtHeight>(reading, {
     shape: `stats at height ${relationName(reading)} ${type !== undefined} ${from !== undefined} ${to !== undefined}`,
     text: () => sql`
-      select count(*) filter (where unclear) as unclear, count(*) as total, ${counted('type', 'cascade')},
-        ${counted('type', 'sense')}, ${counted('state', 'registered')}, ${counted('state', 'finalized')},
-        ${counted('state', 'approved')}, count(*) filter (where expired) as expired
-      from (
-        select ${isUnclear('steps')} as unclear, m.type, ${stateAtHeight} as state,
-          coalesce(m.expired_height <= ${slot('atHeight')}::int8, false) as expired
-        from ${rowsAtHeight(reading)} where s.registered is not false
+      select ${countsOf} from (
+        select ${shownOfRow} from ${rowsAtHeight(reading)} where s.registered is not false
           ${type === undefined ? sql`` : sql`and m.type = ${slot('type')}::text collate "C"`}
           ${from === undefined ? sql`` : sql`and m.created_at >= ${slot('from')}::text collate "C"`}
           ${to === undefined ? sql`` : sql`and m.created_at <= ${slot('to')}::text collate "C"`}
       ) action`,
     given: { type, from, to, ...heightInput(reading, height) },
+  });
+  if (!counts) throw new Error('Counts have one row, whatever the tables hold');
+  return counts;
+}
+
+/** Columns of a row that is counted. */
+const shownOfRow = sql`${isUnclear('steps')} as unclear, m.type, ${stateAtHeight} as state,
+  coalesce(m.expired_height <= ${slot('atHeight')}::int8, false) as expired`;
+
+const counted = (column: string, value: string) =>
+  sql`count(*) filter (where ${sql.id(column)} = ${sql.lit(value)}) as ${sql.id(value)}`;
+
+const countsOf = sql`count(*) filter (where unclear) as unclear, count(*) as total, ${counted('type', 'cascade')},
+  ${counted('type', 'sense')}, ${counted('state', 'registered')}, ${counted('state', 'finalized')},
+  ${counted('state', 'approved')}, count(*) filter (where expired) as expired`;
+
+/** The counts of all actions: rows are read of the blocks alone that the height divides. */
+async function statsOfAll(reading: Reading, height: number): Promise<StatsAtHeight> {
+  const kinds = [...actionTypes.map((type) => ({ type })), ...actionStates.map((state) => ({ state }))];
+  const ofKinds = kinds.map((one) => ({ name: Object.values(one).join(), letters: kindsIn(one) }));
+  const sumOf = (name: string) => sql`(open.${sql.id(name)} + settled.${sql.id(name)})::int8 as ${sql.id(name)}`;
+  const settledOf = ({ name, letters }: (typeof ofKinds)[number]) => sql`coalesce(sum(n) filter (
+    where kind in (${sql.join(letters.map((letter) => sql.lit(letter)))})), 0) as ${sql.id(name)}`;
+  const [counts] = await run<StatsAtHeight>(reading, {
+    shape: `stats of all at height ${relationName(reading)}`,
+    text: () => sql`
+      select open.unclear, ${sumOf('total')}, ${sql.join(ofKinds.map(({ name }) => sumOf(name)))},
+        (open.expired + ${settledExpired(reading)})::int8 as expired
+      from (select ${countsOf} from (
+        select ${shownOfRow} from ${withSteps(openRows(reading))} where s.registered is not false) action) open
+      cross join (
+        select coalesce(sum(n), 0) as total, ${sql.join(ofKinds.map(settledOf))}
+        from (${settledCounts(reading, { ofKinds: false })}) counters) settled`,
+    given: { atHeight: height, ...blocksInput(await blocksAtHeight(reading, height), {}) },
   });
   if (!counts) throw new Error('Counts have one row, whatever the tables hold');
   return counts;

@@ -3,11 +3,15 @@ import type { Count, Counters } from '../../projection.ts';
 import type { Reading } from '../../reading.ts';
 import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
+import { unknownHeight } from '../action-tables.ts';
 import { changedRows } from '../changed-rows.ts';
 import { type Extent, regroup } from './extent-groups.ts';
 
-/** A height of an action: of its register transaction, or the one at which its accounts count as an operator's. */
-export type ExtentStep = 'registered' | 'finalized';
+/**
+ * A height of an action: of its register transaction, the one at which its accounts count as an operator's, or the last
+ * one at which it is known to have changed, unknown where that of one of its steps is.
+ */
+export type ExtentStep = 'registered' | 'finalized' | 'last';
 
 /** Ids that follow one another are counted together, in blocks of this many. */
 export const idsPerBlock = 1024;
@@ -16,6 +20,7 @@ const unknownCell = -1;
 
 /**
  * How many actions of a block of ids have a height within a cell of 4,096 heights; the cell of unknown heights is -1.
+ * How many have expired is counted by block as well.
  *
  * They locate the actions of a height among the ids. Ids and heights rise together, so there are few cells of a block;
  * where they do not, totals are as exact and only slower.
@@ -30,16 +35,23 @@ export const heightCounters: Counters<ActionRow> = {
 };
 
 /** The height counters that an action adds one to. */
-function heightCounts({ id, height, accounts, finalize_tx }: ActionRow): Count[] {
-  const block = blockOf(id);
-  const one = (step: ExtentStep, at: number | null) => ({
+function heightCounts(row: ActionRow): Count[] {
+  const { height, accounts, finalize_tx, finalized_height, approved_height, expired_height } = row;
+  const block = blockOf(row.id);
+  const one = (step: ExtentStep | 'expired', at: number | null) => ({
     step,
     block,
     cell: at === null ? unknownCell : Math.floor(at / heightsPerCell),
     n: 1,
   });
-  const registered = one('registered', height);
-  return accounts.length === 0 ? [registered] : [registered, one('finalized', finalize_tx?.height ?? height)];
+  const steps = [height ?? unknownHeight, finalized_height ?? 0, approved_height ?? 0];
+  const last = steps.includes(unknownHeight) ? null : Math.max(...steps, expired_height ?? 0);
+  return [
+    one('registered', height),
+    ...(accounts.length === 0 ? [] : [one('finalized', finalize_tx?.height ?? height)]),
+    one('last', last),
+    ...(expired_height === null ? [] : [one('expired', expired_height)]),
+  ];
 }
 
 const exactAsDouble = 15;
