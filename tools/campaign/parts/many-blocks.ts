@@ -7,6 +7,7 @@ import { type Program, runProgram } from '../../../test/support/programs/run-pro
 import type { PartOptions, Tally } from '../part.ts';
 import { fastLedger } from '../fast-ledger.ts';
 import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
+import lean from '../../boot/lean.json' with { type: 'json' };
 
 const network = 'local';
 const env = { ROLES: 'ledger,projector,evm', LOCAL_OUTAGES: 'off' };
@@ -15,7 +16,7 @@ const readyWithinMs = 180_000;
 const chosenDir = process.env['MANY_BLOCKS_DIR'];
 
 /**
- * So many empty blocks imported into a chain, then a start: how long it takes, what the main process
+ * So many empty blocks imported into a chain, then three starts: how long each takes, what the main process
  * needs, and how many bytes an empty block leaves on the disk. Old states are refused, each thousandth and those of the
  * last thousand blocks are read. SIGUSR2 ends the making of blocks early; what is there is measured then.
  */
@@ -45,12 +46,15 @@ export async function run({ count, log }: PartOptions): Promise<Tally> {
     log(`${head} blocks, ${Math.round(perBlock)} bytes on the disk for each; ${JSON.stringify(after)}`);
     await readStates(stores, head);
     await stores.stop();
-    const began = performance.now();
-    const again = await runProgram({ dataDir, network, env });
-    while (!((await height(again).catch(() => 0)) >= head)) await pause(50);
-    const startedMs = Math.round(performance.now() - began);
-    log(`start to JSON-RPC ${startedMs} ms; ${JSON.stringify(await figuresOf(again))}`);
-    await again.stop();
+    for (let times = 0; times < 3; times += 1) {
+      const began = performance.now();
+      const again = await runProgram({ dataDir, network, env, nodeArguments: lean });
+      while (!((await height(again).catch(() => 0)) >= head)) await pause(50);
+      const startedMs = Math.round(performance.now() - began);
+      await again.untilReady(readyWithinMs);
+      log(`start to JSON-RPC ${startedMs} ms; ${JSON.stringify(await figuresOf(again))}`);
+      await again.stop();
+    }
     return { passed: head - before.height, failed: 0 };
   } finally {
     if (chosenDir === undefined) rmSync(dataDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
