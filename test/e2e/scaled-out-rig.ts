@@ -124,3 +124,37 @@ export async function holdLeases({ network, cluster }: Stores, names: readonly s
     await connection.close();
   };
 }
+
+/** What is asked of every replica: each kind of answer, bodies and positions as they come. */
+export async function answersOf(base: string): Promise<ReadonlyMap<string, string>> {
+  const nodes = ['', '?status=available', '?currentState=active'].map((query) => `/v1/supernodes/metrics${query}`);
+  const lists = ['', '&type=sense', '&state=approved', '&include_transactions=true'];
+  const paths = [
+    ...lists.map((query) => `/v1/actions?limit=50${query}`),
+    ...Array.from({ length: 12 }, (_, n) => `/v1/actions/${1 + 2 * n}`),
+    ...['action-stats', 'stats', 'unavailable'].map((what) => `/v1/supernodes/${what}`),
+    ...nodes,
+    '/v1/actions/stats',
+    '/v1/version/matrix',
+  ];
+  const answers = await Promise.all(
+    paths.map(async (path) => {
+      const response = await fetch(base + path);
+      const position = response.headers.get('annals-position') ?? '';
+      return [path, `${response.status} ${position} ${await response.text()}`] as const;
+    }),
+  );
+  return new Map(answers);
+}
+
+/** All actions, page by page. */
+export async function allActions(base: string): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let cursor = ''; ;) {
+    const page = await fetch(`${base}/v1/actions?include_transactions=true${cursor}`);
+    const body = (await page.json()) as { actions: unknown[]; cursor?: string | null };
+    all.push(...body.actions);
+    if (typeof body.cursor !== 'string') return all;
+    cursor = `&cursor=${body.cursor}`;
+  }
+}

@@ -15,6 +15,8 @@ import { openProgramLog, type ProgramLog, untilFollowed } from '../support/progr
 import { seeded } from '../support/histories/random-history.ts';
 import { trueList } from '../support/expected/true-answers.ts';
 import {
+  allActions,
+  answersOf,
   byLease,
   figure,
   holdLeases,
@@ -27,7 +29,10 @@ import {
   type Stores,
   untilHolds,
 } from './scaled-out-rig.ts';
+import { readByTokens } from './token-reads.ts';
 
+/** Reads by tokens; a longer run says more. */
+const tokenReads = Number(process.env['TOKEN_READS'] ?? 300);
 const blockEachMs = 600;
 const blocksBefore = 40;
 const readPaths = ['/v1/actions?limit=20&include_transactions=true', '/v1/actions/1', '/v1/supernodes/action-stats'];
@@ -111,6 +116,21 @@ describe.each(majors)('two indexers and two projectors on three nats-servers and
 
   // What the broker alone decides is the same whatever PostgreSQL lies beside it.
   if (major === majors[0]) {
+    const timeout = 300_000 + tokenReads * 50;
+    test(
+      'a token is answered by no replica from before it, while one after the other stalls',
+      { timeout },
+      async ({ annotate }) => {
+        const third = await startReplica(stores, 'indexer', stub.url);
+        await third.program.untilReady();
+        const replicas = [...indexers, third];
+        const { complaints, ...seen } = await readByTokens({ replicas, projectors, log, count: tokenReads });
+        await annotate(JSON.stringify(seen));
+        await third.program.stop();
+        expect(complaints).toEqual([]);
+      },
+    );
+
     test('every stream and bucket has three copies', async () => {
       const connection = await connectNats({ url: cluster.url, name: 'test' });
       const manager = await jetstreamManager(connection);
@@ -252,42 +272,9 @@ function expectNoComplaint(polled: readonly Polled[]): void {
   for (const { path, answers } of polled) expect(answers, path).toBeGreaterThan(0);
 }
 
-/** What is asked of every replica: each kind of answer, bodies and positions as they come. */
-async function answersOf(base: string): Promise<ReadonlyMap<string, string>> {
-  const nodes = ['', '?status=available', '?currentState=active'].map((query) => `/v1/supernodes/metrics${query}`);
-  const lists = ['', '&type=sense', '&state=approved', '&include_transactions=true'];
-  const paths = [
-    ...lists.map((query) => `/v1/actions?limit=50${query}`),
-    ...Array.from({ length: 12 }, (_, n) => `/v1/actions/${1 + 2 * n}`),
-    ...['action-stats', 'stats', 'unavailable'].map((what) => `/v1/supernodes/${what}`),
-    ...nodes,
-    '/v1/actions/stats',
-    '/v1/version/matrix',
-  ];
-  const answers = await Promise.all(
-    paths.map(async (path) => {
-      const response = await fetch(base + path);
-      const position = response.headers.get('annals-position') ?? '';
-      return [path, `${response.status} ${position} ${await response.text()}`] as const;
-    }),
-  );
-  return new Map(answers);
-}
-
 /** The longest time between two facts of sync after a sequence, in lease times. */
 async function gap(log: ProgramLog, after: number): Promise<string> {
   const times = (await log.factsOf('SYNC', Math.max(after - 1, 0))).map(({ time }) => Date.parse(time));
   const gaps = times.slice(1).map((time, n) => time - (times[n] ?? time));
   return (Math.max(...gaps) / leaseMs).toFixed(2);
-}
-
-async function allActions(base: string): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for (let cursor = ''; ;) {
-    const page = await fetch(`${base}/v1/actions?include_transactions=true${cursor}`);
-    const body = (await page.json()) as { actions: unknown[]; cursor?: string | null };
-    all.push(...body.actions);
-    if (typeof body.cursor !== 'string') return all;
-    cursor = `&cursor=${body.cursor}`;
-  }
 }
