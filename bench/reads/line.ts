@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Hears whether a request was answered with status 200. */
+/** Hears whether a request was answered with status 200, or 304 where it named a tag. */
 export type Answered = (isSound: boolean) => void;
 
 /** All lines read into the same piece: what has come is dealt with before anything else is read. */
@@ -17,6 +17,7 @@ export class Line {
   #socket: Socket | undefined;
   #answered: Answered | undefined;
   #head = '';
+  #wanted = '';
   #isSound = false;
   #missing = 0;
 
@@ -25,11 +26,13 @@ export class Line {
   }
 
   /** Asks for a path; only when the last one has been answered. What breaks the connection is no sound answer. */
-  ask(path: string, answered: Answered): void {
+  ask(path: string, answered: Answered, tag?: string): void {
+    const condition = tag === undefined ? '' : `If-None-Match: ${tag}\r\n`;
+    this.#wanted = tag === undefined ? 'HTTP/1.1 200 ' : 'HTTP/1.1 304 ';
     this.#answered = answered;
     this.#head = '';
     this.#socket ??= this.#open();
-    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: ${this.#url.host}\r\n\r\n`, 'latin1');
+    this.#socket.write(`GET ${path} HTTP/1.1\r\nHost: ${this.#url.host}\r\n${condition}\r\n`, 'latin1');
   }
 
   close(): void {
@@ -56,8 +59,9 @@ export class Line {
       this.#head += memory.toString('latin1', 0, size);
       const end = this.#head.indexOf('\r\n\r\n');
       if (end < 0) return;
-      const length = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#head.slice(0, end + 2))?.[1];
-      this.#isSound = length !== undefined && this.#head.startsWith('HTTP/1.1 200 ');
+      const isKnown = this.#head.startsWith('HTTP/1.1 304 ');
+      const length = isKnown ? '0' : /\r\ncontent-length: (\d+)\r\n/i.exec(this.#head.slice(0, end + 2))?.[1];
+      this.#isSound = length !== undefined && this.#head.startsWith(this.#wanted);
       this.#missing = Number(length ?? 0) - (this.#head.length - end - 4);
     }
     if (this.#missing <= 0) this.#settle(this.#isSound && this.#missing === 0);

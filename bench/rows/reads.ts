@@ -14,6 +14,14 @@ const writtenPerSecond = 50;
 
 const capacityTarget = 1500;
 
+const notModifiedRow = {
+  name: 'reads-not-modified',
+  unit: 'reads/s',
+  better: 'higher',
+  peerName: 'the same reads with status 200, none of them cached',
+  target: { ratio: 4 },
+} as const;
+
 type Served = Readonly<{ url: string; replay: Replay }>;
 
 /**
@@ -56,6 +64,7 @@ export function rows(context: Context): readonly Row[] {
       target: { ours: capacityTarget },
       measure: () => capacity(context, { size, seed: 6, served }),
     },
+    { ...notModifiedRow, measure: () => notModified(context, { size, seed: 7, served }) },
     {
       ...shape,
       name: 'reads-beside-replay',
@@ -93,18 +102,33 @@ async function beside(context: Context, { size, seed, file, served }: Beside): P
 async function capacity(context: Context, { size, seed, served }: Omit<Beside, 'file'>): Promise<Figures> {
   const { url, replay } = await served();
   const writer = startProgram(context, 'write.ts', [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
-  const load: Saturation = { url, size, seed, warmUpSeconds: context.size(20, 1), seconds: context.size(60, 2) };
+  const load = { url, size, seed, warmUpSeconds: context.size(20, 1), seconds: context.size(60, 2) };
+  const perSecond = await saturated(context, load);
+  if (writer.exitCode !== null) throw new Error('The writer ended before the reads did');
+  writer.kill();
+  return { ours: perSecond, peer: null, ratio: null, note: `${writtenPerSecond} facts/s meanwhile` };
+}
+
+/** How many reads a second are answered to whoever has the answers already, while nothing is written. */
+async function notModified(context: Context, { size, seed, served }: Omit<Beside, 'file'>): Promise<Figures> {
+  const { url } = await served();
+  const load = { url, size, seed, warmUpSeconds: context.size(5, 1), seconds: context.size(20, 2) };
+  const ours = await saturated(context, { ...load, known: 400 });
+  const peer = await saturated(context, { ...load, uncached: true });
+  return { ours, peer, ratio: ours / peer };
+}
+
+/** Answers a second, all of them sound. */
+async function saturated(context: Context, load: Saturation): Promise<number> {
   const program = startProgram(context, 'capacity.ts', [JSON.stringify(load)]);
   const [answered] = (await Promise.race([
     when(program, 'message', { signal: context.signal }),
     when(program, 'exit'),
   ])) as [Saturated | number | null];
-  if (writer.exitCode !== null) throw new Error('The writer ended before the reads did');
-  writer.kill();
   program.kill();
   if (answered === null || typeof answered === 'number') throw new Error('The load ended before it was over');
   if (answered.failed > 0) throw new Error(`${answered.failed} reads failed`);
-  return { ours: answered.perSecond, peer: null, ratio: null, note: `${writtenPerSecond} facts/s meanwhile` };
+  return answered.perSecond;
 }
 
 async function serve(context: Context, size: Replay['size']): Promise<Served> {
