@@ -33,6 +33,8 @@ type Behaviour = Readonly<{
   gateOf?: (account: string) => Promise<void> | undefined;
   /** A node shows no sign of life before this resolves. */
   lateOf?: (account: string) => Promise<void> | undefined;
+  /** Returns whether a node refuses a message that gives something. */
+  isRefused?: (account: string) => boolean;
   /** After so long a node that accepts nothing counts as one that refuses. */
   limitMs?: number;
 }>;
@@ -40,7 +42,13 @@ type Behaviour = Readonly<{
 /** One node of a network of so many, whose others answer in this process; `isUp` says which of them do. */
 async function networkOf(
   count: number,
-  { isUp = () => true, gateOf = () => undefined, lateOf = () => undefined, limitMs = anHourMs }: Behaviour = {},
+  {
+    isUp = () => true,
+    gateOf = () => undefined,
+    lateOf = () => undefined,
+    isRefused = () => false,
+    limitMs = anHourMs,
+  }: Behaviour = {},
 ) {
   const { folder, remove } = freshFolder();
   undo.push(remove);
@@ -60,6 +68,7 @@ async function networkOf(
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
       await (ask.case === 'missing' ? lateOf : gateOf)(peer.account);
+      if (ask.case !== 'missing' && isRefused(peer.account)) return { done: false };
       if (ask.case === 'putPiece' || ask.case === 'putManifest')
         held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
       const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
@@ -164,6 +173,20 @@ describe('a file', () => {
       others.resolve();
       expect(await spread).toMatchObject({ copies: 3 });
       expect([...held.keys()].toSorted()).toEqual(['node 2', 'node 3']);
+    },
+  );
+
+  it(
+    'is given once more to nodes that refused it where it would have no second copy',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const refusals = new Map<string, number>();
+      const isRefused = (name: string): boolean => {
+        refusals.set(name, (refusals.get(name) ?? 0) + 1);
+        return refusals.get(name) === 1;
+      };
+      const { copies } = await networkOf(4, { isRefused });
+      expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
     },
   );
 

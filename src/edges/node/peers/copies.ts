@@ -71,7 +71,8 @@ export function createCopies(options: CopiesOptions): Copies {
         return queue.taken;
       };
       // Those that answer and accept at once have the file first, and the client waits for the slow ones only where the
-      // file would have no second copy: repair brings the others later.
+      // file would have no second copy: repair brings the others later. Then nobody has it, and those that refused it
+      // are asked once more.
       const tried = new Set<Peer>();
       for (const peers of [() => group, rest])
         for (let isProgress = true; isProgress && spread.copies < copies;) {
@@ -81,12 +82,7 @@ export function createCopies(options: CopiesOptions): Copies {
           isProgress = taken.size > 0;
         }
       for (const peers of [() => group, rest])
-        if (spread.copies < Math.min(fewestCopies, copies))
-          await give(
-            peers().filter((peer) => !tried.has(peer)),
-            copies - spread.copies,
-            false,
-          );
+        if (spread.copies < Math.min(fewestCopies, copies)) await give(peers(), copies - spread.copies, false);
       return spread;
     },
     repair: repair.pass,
