@@ -22,8 +22,8 @@ const retryMs = 1_000;
 /**
  * Writes outcomes in small groups soon after they came in, so that no outcome waits for a slow node.
  *
- * While the log is unavailable outcomes wait, the latest of each node, with the cause of those before it; what cannot be
- * decided is dropped, with a warning.
+ * While the log is unavailable outcomes wait, the latest of each node, with the cause of those before it; what cannot
+ * be decided is dropped, with a warning.
  */
 export function createRecorder(log: FactLog, logger: Logger, signal: AbortSignal): ProbeRecorder {
   const waiting = new Map<string, Waiting>();

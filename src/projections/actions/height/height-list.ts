@@ -43,7 +43,7 @@ export async function listAtHeight(
   const unclear = isUnclear(isOfSteps ? 'steps' : 'registration');
   const rows = sql`${rowsAtHeight(reading)} where ${matchesAtHeight(reading, shape)}`;
   const fits = sql`not ${unclear} and ${shape.state ? sql`${stateAtHeight} = ${slot('state')}::text` : sql`true`}`;
-  const found = await run<Found>(reading, {
+  const matches = await run<HeightMatch>(reading, {
     shape: `list at height ${relationName(reading)} ${Object.keys(shape).join()}`,
     text: () => sql`
       select total.n as total, total.unclear, page.id from (
@@ -54,14 +54,14 @@ export async function listAtHeight(
       order by page.id desc`,
     given: { ...given, after: after ?? 'NaN', limit: limit + 1 },
   });
-  return pageIn(found, limit);
+  return pageIn(matches, limit);
 }
 
-type Found = Readonly<{ id: string | null; total: number; unclear: number }>;
+type HeightMatch = Readonly<{ id: string | null; total: number; unclear: number }>;
 
-function pageIn(found: readonly Found[], limit: number): IdsAtHeight {
-  const [first] = found;
-  const ids = found.map(({ id }) => id).filter((id) => id !== null);
+function pageIn(matches: readonly HeightMatch[], limit: number): IdsAtHeight {
+  const [first] = matches;
+  const ids = matches.map(({ id }) => id).filter((id) => id !== null);
   return {
     ids: ids.slice(0, limit),
     total: first?.total ?? 0,
@@ -82,7 +82,7 @@ async function listOfState(
 ): Promise<IdsAtHeight> {
   const { shape, given } = shapeOf({ state: filter.state, type: filter.type });
   const unclear = isUnclear('steps');
-  const found = await run<Found>(reading, {
+  const matches = await run<HeightMatch>(reading, {
     shape: `list of state at height ${relationName(reading)} ${Object.keys(shape).join()}`,
     text: () => sql`
       with open as materialized (
@@ -106,7 +106,7 @@ async function listOfState(
       ...blocksInput(await blocksAtHeight(reading, height), filter),
     },
   });
-  return pageIn(found, limit);
+  return pageIn(matches, limit);
 }
 
 async function hasUnknownHeights(reading: Reading): Promise<boolean> {
