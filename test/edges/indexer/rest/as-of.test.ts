@@ -12,15 +12,25 @@ const bodyOf = ({ status, body: { cursor, ...rest } }: Answer): unknown => ({
   hasMore: cursor !== undefined,
 });
 
+/** Positions that are compared, at random places of some histories; a longer run says more. */
+const positions = Number(process.env['AS_OF_POSITIONS'] ?? 10);
+const histories = Math.max(2, Math.ceil(positions / 50));
+const seeds = Array.from({ length: histories }, (_, at) => 1 + at);
+const timeout = 150_000 + (positions / histories) * 10_000;
+
 describe('as_of', () => {
-  it.each([1, 2])('answers every read as an API over the prefix does, history %i', async (seed) => {
+  it.each(seeds)('answers every read as an API over the prefix does, history %i', { timeout }, async (seed) => {
     const facts = historyOf(seed);
     const random = seeded(seed);
     const rest = await startRest(facts);
     const ids = [...new Set(facts.flatMap(({ data }) => ('action' in data ? [data.action] : [])))];
     const all = [...paths, ...ids.map((id) => `/v1/actions/${id}`)];
     try {
-      for (const length of [0, facts.length, ...Array.from({ length: 5 }, () => random.below(facts.length))]) {
+      for (const length of [
+        0,
+        facts.length,
+        ...Array.from({ length: positions / histories }, () => random.below(facts.length)),
+      ]) {
         const prefix = await startRest(facts.slice(0, length));
         const answers = async (of: RestServer, pathOf: (path: string) => string) =>
           await Promise.all(all.map(async (path) => [path, length, bodyOf(await of.get(pathOf(path)))]));
