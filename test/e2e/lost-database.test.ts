@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import pLimit from 'p-limit';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectNats } from '../../src/engine/log/connection.ts';
@@ -12,12 +13,19 @@ import { until } from '../support/polling.ts';
 import { dataFolder, type Program, startProgram } from '../support/programs/program.ts';
 import { untilFollowed } from '../support/programs/program-log.ts';
 import { freshNetwork, testNats } from '../support/programs/servers.ts';
+import { type Expectations, readExpectations } from '../support/chains/recorded-expectations.ts';
+import { runVerb } from '../support/programs/verb.ts';
 import { startIndexing } from './indexing.ts';
 import { recordProbes } from './recorded-probes.ts';
 
 const network = freshNetwork();
 const dataDir = dataFolder();
-const steps = [5, 6, 7, 10, 11, 14, 16, 17, 20, 22, 23, 24];
+/** Requests that are recorded at each instant; 300 say more, and are asked again after a rebuild as well. */
+const urls = Number(process.env['PAST_URLS'] ?? 9);
+const isLong = urls > 9;
+const steps = isLong ? Array.from({ length: 20 }, (_, at) => at + 5) : [5, 6, 7, 10, 11, 14, 16, 17, 20, 22, 23, 24];
+const atOnce = 24;
+const timeout = 300_000 + urls * 5000;
 const ending = new AbortController();
 let connection: NatsConnection;
 let chainUrl = '';
@@ -30,12 +38,13 @@ afterAll(async () => {
   await connection?.close();
 });
 
-test('a history is recorded, then the chain goes out of reach', async () => {
+test('a history is recorded, then the chain goes out of reach', { timeout }, async () => {
   const { chain, program, log, goTo } = await startIndexing(1, { dataDir, network, env: { NATS_URL: brokerUrl() } });
   for (const step of steps) {
     await goTo(step);
     recorded.push(...(await recordAnswers(program.base)));
   }
+  await expectRecorded(program.base);
   chainUrl = chain.url;
   await chain.close();
   await until('every source has failed', async () => {
@@ -51,10 +60,14 @@ test('a history is recorded, then the chain goes out of reach', async () => {
 
 test(
   'every answer is the same, byte for byte, after the whole database was deleted',
-  { tags: ['S2.open.ops.restart', 'S2.service.tables'] },
+  { tags: ['S2.open.ops.restart', 'S2.service.tables'], timeout },
   async () => {
     const first = await startAgain();
     const before = await allAnswers(first.base);
+    if (isLong) {
+      expect(await runVerb(dataDir, 'replay', 'all', '--json')).toMatchObject({ status: 0 });
+      await expectRecorded(first.base);
+    }
     const heads = await headsNow();
     expect(await first.stop()).toBe(0);
 
@@ -68,9 +81,7 @@ test(
     expect([...after.keys()]).toEqual([...before.keys()]);
     expect(await headsNow()).toEqual(heads);
 
-    const past: (typeof recorded)[number][] = [];
-    for (const [asked] of recorded) past.push([asked, await bodyAt(second.base + asked)]);
-    expect(past).toEqual(recorded);
+    await expectRecorded(second.base);
     expectSubstance(before);
     await expectProven(second.base);
     const readiness = await fetch(`${second.base}/readyz`);
@@ -90,18 +101,42 @@ const recordedPaths = [
   '/v1/supernodes/action-stats',
   '/v1/supernodes/unavailable',
   '/v1/version/matrix',
-];
+  ...moreOf(readExpectations()),
+].slice(0, urls);
+
+/** Further requests for every action and SuperNode. */
+function moreOf({ actions, steps: all }: Expectations): string[] {
+  const nodes = [...new Set(all.flatMap(({ supernodes }) => supernodes.map(({ id }) => id)))];
+  const of = <T>(list: readonly T[], pathOf: (one: T) => string): string[] => list.map(pathOf);
+  return [
+    ...['metrics', 'paymentInfo', 'versions'].flatMap((what) => of(nodes, (id) => `/v1/supernodes/${id}/${what}`)),
+    ...of(actions, ({ id }) => `/v1/actions/${id}`),
+    ...of(actions, ({ id }) => `/v1/actions/${id}/versions`),
+    ...of(actions, ({ height }) => `/v1/actions?limit=5&fromHeight=${height}`),
+    ...of(actions, ({ height }) => `/v1/actions?limit=3&type=cascade&toHeight=${height}`),
+  ];
+}
 
 /** Answers of the head, by the request that is to give the same later. */
 async function recordAnswers(base: string): Promise<(typeof recorded)[number][]> {
-  return await Promise.all(
-    recordedPaths.map(async (asked) => {
-      const response = await fetch(base + asked);
-      const position = response.headers.get('annals-position') ?? '';
-      const instant = `${asked.includes('?') ? '&' : '?'}as_of=${position}`;
-      return [asked + instant, withoutCursor(await response.text())] as const;
-    }),
-  );
+  return await inParallel(recordedPaths, async (asked) => {
+    const response = await fetch(base + asked);
+    const position = response.headers.get('annals-position') ?? '';
+    const instant = `${asked.includes('?') ? '&' : '?'}as_of=${position}`;
+    return [asked + instant, withoutCursor(await response.text())] as const;
+  });
+}
+
+/** What was recorded is what is answered as of then. */
+async function expectRecorded(base: string): Promise<void> {
+  const past = await inParallel(recorded, async ([asked]) => [asked, await bodyAt(base + asked)] as const);
+  expect(past.filter(([, body], at) => body !== recorded[at]?.[1])).toEqual([]);
+  expect(past.length).toBe(steps.length * recordedPaths.length);
+}
+
+async function inParallel<T, R>(list: readonly T[], work: (one: T) => Promise<R>): Promise<R[]> {
+  const limit = pLimit(atOnce);
+  return await Promise.all(list.map((one) => limit(() => work(one))));
 }
 
 /** A busy machine may answer 503 at first. */
