@@ -10,18 +10,30 @@ export const mostOfOthers = 1;
 
 const sampleEveryMs = 1000;
 
-/** Runs work and returns its result with the load meanwhile; undefined where the system does not report it. */
-export async function besideLoad<T>(work: () => Promise<T>): Promise<{ result: T; load: MachineLoad | undefined }> {
+/** What was done, and the load meanwhile, which the system may not report; `moments`: how often it was looked at. */
+export type Beside<T> = Readonly<{ result: T; load: MachineLoad | undefined; moments: number }>;
+
+/** Runs work and returns its result with the load meanwhile. */
+export async function besideLoad<T>(work: () => Promise<T>): Promise<Beside<T>> {
   const ending = new AbortController();
   const sampled = sampleUntil(ending.signal);
   try {
     const result = await work();
     ending.abort();
-    return { result, load: meanOf(await sampled) };
+    const samples = await sampled;
+    return { result, load: meanOf(samples), moments: samples.length };
   } finally {
     ending.abort();
     await sampled;
   }
+}
+
+/** The load that a figure was measured beside: one that was there at once was measured with the figure before it. */
+export function loadOf(
+  { load, moments }: Omit<Beside<unknown>, 'result'>,
+  before?: MachineLoad,
+): MachineLoad | undefined {
+  return moments > 1 ? load : (before ?? load);
 }
 
 async function sampleUntil(signal: AbortSignal): Promise<MachineLoad[]> {

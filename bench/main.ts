@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { watchLifeline } from '../src/kit/lifeline.ts';
 import { groups } from './groups.ts';
 import { documentOf, tableOf } from './report.ts';
-import { type BenchOptions, runBench } from './run.ts';
+import { type BenchOptions, longRows, runBench } from './run.ts';
 
 type Flags = Readonly<{ only?: string[]; rounds?: number; quick?: boolean; json?: boolean }>;
 
@@ -24,12 +24,18 @@ const json = new Option(
   'one line of JSON on standard output and nothing else; progress goes to standard error',
 ).env('npm_config_json');
 
+const long = await longRows(groups, { rounds: fullRounds, quick: false });
+
 await new Command('bench')
-  .description('Measures Annals beside its peers, in turn, and prints medians of the rounds. Takes about half an hour.')
+  .description(
+    'Measures Annals beside its peers, in turn, and prints medians of the rounds. Takes about half an hour, and longer ' +
+      'for the rows named below.',
+  )
   .option('--only <rows>', 'these rows, or all whose name begins so: append,visible', names)
   .option('--rounds <n>', `rounds of each row, else ${fullRounds}`, atLeastOne)
   .option('--quick', `small sizes and ${quickRounds} rounds: whether it runs, not how fast`)
   .addOption(json)
+  .addHelpText('after', `\nRows of about twenty minutes, alone or together: ${long.join(', ')}`)
   .action(async (flags: Flags) => {
     const quick = flags.quick ?? false;
     const options: BenchOptions = {

@@ -17,6 +17,8 @@ export type Row = Readonly<{
   better: 'higher' | 'lower';
   peerName: string | null;
   target: Target;
+  /** Whether it takes some twenty minutes, where others take one to three. */
+  isLong?: boolean;
   measure: () => Promise<Figures>;
 }>;
 

@@ -35,7 +35,7 @@ export function rows(context: Context): readonly Row[] {
     creators: context.size(20_000, 100),
   };
   const served = once(() => serve(context, size));
-  const shape = { unit: 'ms', better: 'lower' } as const;
+  const shape = { unit: 'ms', better: 'lower', isLong: true } as const;
   return [
     {
       ...shape,
@@ -57,6 +57,7 @@ export function rows(context: Context): readonly Row[] {
       measure: () => beside(context, { size, seed: 4, file: 'write.ts', served }),
     },
     {
+      ...shape,
       name: 'reads-capacity',
       unit: 'reads/s',
       better: 'higher',
@@ -73,6 +74,7 @@ export function rows(context: Context): readonly Row[] {
       measure: () => beside(context, { size, seed: 2, file: 'replay.ts', served }),
     },
     {
+      ...shape,
       name: 'reads-ponder',
       unit: 'requests/s',
       better: 'higher',

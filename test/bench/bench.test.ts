@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { besideLoad, type MachineLoad } from '../../bench/machine-load.ts';
+import { besideLoad, loadOf, type MachineLoad } from '../../bench/machine-load.ts';
 import { inTurn } from '../../bench/rounds.ts';
 import { type Figures, reportOf, type Row } from '../../bench/row.ts';
 import { runBench } from '../../bench/run.ts';
@@ -73,6 +73,28 @@ test('a row is not judged beside a load of others above one, and says so', () =>
     met: null,
     peerName: 'peer: not judged beside a load of 1.3 of others',
   });
+});
+
+test('a figure that was measured with the one before it has the load of that', () => {
+  const [busy, quiet] = [
+    { all: 9, others: 7 },
+    { all: 1, others: 0 },
+  ];
+  expect(loadOf({ load: quiet, moments: 1 }, busy)).toBe(busy);
+  expect(loadOf({ load: quiet, moments: 2 }, busy)).toBe(quiet);
+  expect(loadOf({ load: quiet, moments: 1 })).toBe(quiet);
+});
+
+test('bench --help names the rows that take long', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--disable-warning=ExperimentalWarning',
+    main,
+    '--help',
+  ]);
+  expect(stdout.split('\n').at(-2)).toBe(
+    'Rows of about twenty minutes, alone or together: ' +
+      'reads, reads-beside-writes, reads-capacity, reads-beside-replay, reads-ponder',
+  );
 });
 
 test('the load of others leaves out what the bench itself runs', async () => {
