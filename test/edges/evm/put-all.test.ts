@@ -1,8 +1,9 @@
 import { MerklePatriciaTrie } from '@ethereumjs/mpt';
+import { RLP } from '@ethereumjs/rlp';
 import { MapDB, ValueEncoding } from '@ethereumjs/util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { expect, it } from 'vitest';
-import { type Change, putAll } from '../../../src/kit/shims/ethereumjs/put-all.ts';
+import { type Change, putAll, rootOf } from '../../../src/kit/shims/ethereumjs/put-all.ts';
 import { seeded } from '../../support/histories/random-history.ts';
 
 /** Hashes to few prefixes, so that paths share many nibbles and extensions are split. */
@@ -47,6 +48,18 @@ it.each([
     }
   },
 );
+
+it('rootOf is the root of single writes, whatever the number of values', async () => {
+  const random = seeded(5);
+  for (const count of [0, 1, 2, 16, 17, 127, 128, 129, 300]) {
+    const plain = new MerklePatriciaTrie({ useKeyHashingFunction: keccak_256 });
+    const values = Array.from({ length: count }, (_, index) => {
+      return { key: RLP.encode(index), value: new Uint8Array(random.pick([1, 20, 33, 400])).fill(1 + random.below(3)) };
+    });
+    for (const { key, value } of values) await plain.put(key, value);
+    expect([count, rootOf(values, keccak_256)]).toEqual([count, plain.root()]);
+  }
+});
 
 it('a value that is there already writes nothing', async () => {
   const db = new MapDB<string, string>();

@@ -1,11 +1,11 @@
 import { type Block, createBlockFromRLP, createBlockHeaderFromRLP, type BlockHeader } from '@ethereumjs/block';
-import { createMPT } from '@ethereumjs/mpt';
 import { RLP } from '@ethereumjs/rlp';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { bytesToBigInt, bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type TxReceipt } from '@ethereumjs/vm';
 import { AppError, toAppError } from '../../../kit/errors.ts';
 import type { ForkPosition, Forks } from './forks.ts';
+import { rootOf } from '../../../kit/shims/ethereumjs/put-all.ts';
 import { keccak256 } from './keccak.ts';
 import type { StoredHeader } from './state/node-store.ts';
 
@@ -42,18 +42,19 @@ export const storedHeader = (header: BlockHeader): StoredHeader => ({
 });
 
 /** Roots of a block's transactions and of their receipts. */
-export async function blockRoots(
+export function blockRoots(
   transactions: readonly TypedTransaction[],
   receipts: readonly TxReceipt[],
-): Promise<Readonly<{ transactionsTrie: Uint8Array; receiptTrie: Uint8Array }>> {
-  const hashing = { useKeyHashingFunction: keccak256 };
-  const [transactionsTrie, receiptsTrie] = [await createMPT(hashing), await createMPT(hashing)];
-  for (const [index, transaction] of transactions.entries()) {
-    await transactionsTrie.put(RLP.encode(index), transaction.serialize());
-    const receipt = receipts[index];
-    if (receipt) await receiptsTrie.put(RLP.encode(index), encodeReceipt(receipt, transaction.type));
-  }
-  return { transactionsTrie: transactionsTrie.root(), receiptTrie: receiptsTrie.root() };
+): Readonly<{ transactionsTrie: Uint8Array; receiptTrie: Uint8Array }> {
+  const rootOfEach = (values: readonly Uint8Array[]): Uint8Array =>
+    rootOf(
+      values.map((value, index) => ({ key: RLP.encode(index), value })),
+      keccak256,
+    );
+  return {
+    transactionsTrie: rootOfEach(transactions.map((transaction) => transaction.serialize())),
+    receiptTrie: rootOfEach(receipts.map((receipt, index) => encodeReceipt(receipt, transactions[index]?.type ?? 0))),
+  };
 }
 
 function positionOf(header: unknown): ForkPosition {

@@ -64,7 +64,7 @@ export async function sealBlock(
   for (const result of builder.results) bloom.or(result.bloom);
   const header = {
     ...fields,
-    ...(await blockRoots(builder.transactions, receipts)),
+    ...blockRoots(builder.transactions, receipts),
     stateRoot: await state.getStateRoot(),
     logsBloom: bloom.bitvector,
     gasUsed: builder.gasUsed,

@@ -1,7 +1,7 @@
 /** @ethereumjs/statemanager 10.1.3 writes what changed into the tries one by one, and what was only read as well. */
 import { RLP } from '@ethereumjs/rlp';
 import { CODEHASH_PREFIX, MerkleStateManager } from '@ethereumjs/statemanager';
-import { Account, concatBytes, createAddressFromString, hexToBytes } from '@ethereumjs/util';
+import { Account, type Address, concatBytes, createAddressFromString, hexToBytes, unpadBytes } from '@ethereumjs/util';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { AwaitedState } from './awaited-state.ts';
 import { type Change, putAll } from './put-all.ts';
@@ -12,6 +12,33 @@ const storageTrieOf = Reflect.get(MerkleStateManager.prototype, '_getStorageTrie
 
 /** A state that writes the slots of each contract, and then all accounts, into their tries at once. */
 export class FlushedState extends AwaitedState {
+  /** The library means to write a slot to the cache alone, and writes it to the trie as well, the way to its root. */
+  override async putStorage(address: Address, key: Uint8Array, value: Uint8Array): Promise<void> {
+    const { _caches: caches } = this;
+    const slots = caches?.storage;
+    const account = slots && key.length === 32 && value.length <= 32 ? await this.getAccount(address) : undefined;
+    if (!slots || !account) return await super.putStorage(address, key, value);
+    slots.put(address, key, RLP.encode(unpadBytes(value)));
+    await this.putAccount(address, account);
+  }
+
+  override async clearStorage(address: Address): Promise<void> {
+    this.#noteSlots(address);
+    await super.clearStorage(address);
+  }
+
+  override async deleteAccount(address: Address): Promise<void> {
+    this.#noteSlots(address);
+    await super.deleteAccount(address);
+  }
+
+  /** Lets the cache bring back the slots of an account that it is about to forget, where that is undone. */
+  #noteSlots(address: Address): void {
+    const { _caches: caches } = this;
+    const slots = caches?.storage;
+    for (const slot of slots?.dump(address)?.keys() ?? []) slots?.del(address, bytesOf(slot));
+  }
+
   override async flush(): Promise<void> {
     const { _caches: caches, _trie: trie } = this;
     await this.#flushCode();

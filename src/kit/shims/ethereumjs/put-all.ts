@@ -3,11 +3,11 @@ import {
   BranchMPTNode,
   ExtensionMPTNode,
   LeafMPTNode,
-  type MerklePatriciaTrie,
+  MerklePatriciaTrie,
   type MPTNode,
   type NodeReferenceOrRawMPTNode,
 } from '@ethereumjs/mpt';
-import { type BatchDBOp, equalsBytes } from '@ethereumjs/util';
+import { type BatchDBOp, equalsBytes, KECCAK256_RLP } from '@ethereumjs/util';
 
 type Hash = (bytes: Uint8Array) => Uint8Array;
 
@@ -45,6 +45,16 @@ export async function putAll(trie: MerklePatriciaTrie, changes: readonly Change[
   await trie.database().batch(writes);
 }
 
+/**
+ * The root of the trie of some values, whose keys are not hashed, differ, and do not begin one with another: no node is
+ * stored, and each is hashed once.
+ */
+export function rootOf(values: readonly Readonly<{ key: Uint8Array; value: Uint8Array }>[], hash: Hash): Uint8Array {
+  if (values.length === 0) return KECCAK256_RLP;
+  const puts = values.map(({ key, value }) => ({ path: nibblesOf(key), value }));
+  return hash(new Update(new MerklePatriciaTrie(), hash).build(puts, 0).serialize());
+}
+
 class Update {
   readonly #trie: MerklePatriciaTrie;
   readonly #store: Hash;
@@ -73,7 +83,7 @@ class Update {
     const left =
       leaf && key && !own ? [{ path: [...(changes[0]?.path.slice(0, at) ?? []), ...key], value: leaf.value() }] : [];
     const all = [...left, ...puts];
-    return all.length === 0 ? null : this.#build(all, at);
+    return all.length === 0 ? null : this.build(all, at);
   }
 
   async #applyToExtension(node: ExtensionMPTNode, all: readonly Pending[], at: number): Promise<Updated> {
@@ -121,7 +131,7 @@ class Update {
   }
 
   /** A new part of a trie, of values whose paths agree up to `at`. */
-  #build(puts: readonly Put[], at: number): MPTNode {
+  build(puts: readonly Put[], at: number): MPTNode {
     const [first, ...others] = puts;
     if (!first) throw new Error('A part of a trie has at least one value');
     if (others.length === 0) return new LeafMPTNode(first.path.slice(at), first.value);
@@ -129,7 +139,7 @@ class Update {
     while (others.every(({ path }) => path[end] === first.path[end])) end += 1;
     const children = Array.from({ length: 16 }, (): Child => null);
     for (const [nibble, same] of Map.groupBy(puts, ({ path }) => path[end] ?? 0))
-      children[nibble] = this.#build(same, end + 1);
+      children[nibble] = this.build(same, end + 1);
     return this.#prefixed(first.path.slice(at, end), this.#branch(children));
   }
 

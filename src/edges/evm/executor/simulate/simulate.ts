@@ -97,7 +97,7 @@ async function simulateBlock(chain: Chain, plan: PlannedBlock): Promise<Readonly
   const receipts = results.map(({ receipt }) => receipt);
   const complete = {
     ...header,
-    ...(await blockRoots(transactions, receipts)),
+    ...blockRoots(transactions, receipts),
     ...withdrawals.root,
     stateRoot: await state.getStateRoot(),
     logsBloom: bloom.bitvector,
