@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { createForks } from '../../../src/edges/evm/executor/forks.ts';
 import { localEvmChainId, localEvmConfig } from '../../../src/edges/ledger/evm-chain.ts';
+import { failureOf } from '../../../src/kit/failure.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import { until } from '../polling.ts';
@@ -125,6 +126,8 @@ type Block = Readonly<{ number: string; hash: string; transactions: readonly str
 /** Transfers that are sent without end, and what is judged of them. */
 export type Load = Readonly<{
   acknowledged: ReadonlySet<string>;
+  /** Rejects once a transfer or a read is refused for good; never resolves. */
+  failed: Promise<never>;
   judge: EvmKills['judge'];
   end: () => void;
 }>;
@@ -177,6 +180,7 @@ export function startLoad(url: () => string): Load {
       await pause(askAgainMs);
     }
   })();
+  const failed = failureOf([...sending, watching], ending.signal);
   const judge = async () => {
     ending.abort();
     await Promise.all([...sending, watching]);
@@ -205,7 +209,7 @@ export function startLoad(url: () => string): Load {
     closing.abort();
     void Promise.allSettled([...sending, watching]);
   };
-  return { acknowledged, judge, end };
+  return { acknowledged, failed, judge, end };
 }
 
 const { genesis, time } = localBeginning(1, Date.now());

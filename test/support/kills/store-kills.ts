@@ -45,12 +45,17 @@ export function openStoreKills(program: Program): StoreKills {
   const ethereum = startLoad(() => urls['json-rpc'] ?? '');
   const cosmos = startTransfers(urls['chain'] ?? '');
   const files = startFiles(urls['gateway'] ?? '');
-  const ended = program.exited.then((status) => {
+  const explain = (what: string, cause?: unknown): never => {
     const last = program.log.filter(({ level }) => level === 'fatal' || level === 'error').slice(-3);
-    throw new Error(`The program ended with ${status}: ${JSON.stringify(last)}`);
-  });
-  ended.catch(() => undefined);
-  const failures = [ended, cosmos.failed, files.failed];
+    throw new Error(`${what}: ${JSON.stringify(last)}`, { cause });
+  };
+  const failures = [
+    program.exited.then((status) => explain(`The program ended with ${status}`)),
+    ...[ethereum, cosmos, files].map(async ({ failed }) =>
+      failed.catch((caught: unknown) => explain(String(caught), caught)),
+    ),
+  ];
+  for (const failure of failures) failure.catch(() => undefined);
   const progress = async (): Promise<void> => {
     const before = [ethereum.acknowledged.size, cosmos.acknowledged.size] as const;
     const goesOn = () => ethereum.acknowledged.size > before[0] && cosmos.acknowledged.size > before[1];
