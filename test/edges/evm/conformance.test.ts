@@ -6,10 +6,8 @@ import { methods } from '../../../src/edges/evm/methods/all.ts';
 import { namespaces } from '../../../src/edges/evm/namespaces.ts';
 import type { ServedRpc } from '../../../src/edges/evm/rpc/serve-rpc.ts';
 import { createLogger } from '../../../src/kit/logger.ts';
-import { migrate } from '../../../src/engine/models/migrate.ts';
-import { createPools } from '../../../src/engine/models/pool.ts';
 import { serveForeignChain } from '../../../tools/foreign-chain/serve.ts';
-import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
+import { migratedDatabase } from '../../support/programs/migrated-database.ts';
 import { emptyAccounts, furtherCases } from './further-cases.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/execution-apis/', import.meta.url));
@@ -72,10 +70,7 @@ describe('the recordings of the execution-apis suite', () => {
   };
 
   beforeAll(async () => {
-    const [postgres, network] = [await freshDatabase(), freshNetwork()];
-    const pools = createPools(postgres, { applicationName: 'test' });
-    await migrate({ pools, network });
-    await pools.end();
+    const { postgres, network } = await migratedDatabase();
     chain = await serveForeignChain({
       postgres,
       network,

@@ -12,10 +12,8 @@ import { openPostgresNodes } from '../../../src/edges/evm/executor/state/postgre
 import { createReader } from '../../../src/edges/evm/executor/reader.ts';
 import type { Item } from '../../../src/edges/evm/executor/sealing.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
-import { migrate } from '../../../src/engine/models/migrate.ts';
-import { createPools } from '../../../src/engine/models/pool.ts';
 import { seeded } from '../../support/histories/random-history.ts';
-import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
+import { migratedDatabase } from '../../support/programs/migrated-database.ts';
 
 type Hex = `0x${string}`;
 const key = new Uint8Array(32).fill(7);
@@ -38,10 +36,7 @@ const accountOf = ({ balance, nonce }: Readonly<{ balance: bigint; nonce: bigint
 
 /** A network's store in PostgreSQL, and a count of its nodes. */
 async function openStore() {
-  const [postgres, network] = [await freshDatabase(), freshNetwork()];
-  const pools = createPools(postgres, { applicationName: 'test' });
-  await migrate({ pools, network });
-  await pools.end();
+  const { postgres, network } = await migratedDatabase();
   const database = new pg.Client(postgres);
   await database.connect();
   const rows = async (): Promise<number> =>

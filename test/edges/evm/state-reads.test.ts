@@ -7,9 +7,7 @@ import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
 import { createStateReads, type StateReads } from '../../../src/edges/evm/workers/state-reads.ts';
 import type { StateAccess } from '../../../src/edges/evm/workers/state-access.ts';
-import { migrate } from '../../../src/engine/models/migrate.ts';
-import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
+import { migratedDatabase } from '../../support/programs/migrated-database.ts';
 
 const folder = new URL('../../fixtures/execution-apis/', import.meta.url);
 const contract: Hex = '0x7dcd17433742f4c0ca53122ab541d0ba67fc27df';
@@ -24,10 +22,7 @@ describe('the state of a chain in PostgreSQL', () => {
   const head = (): Uint8Array => chain.at(-1)?.header ?? new Uint8Array();
 
   beforeAll(async () => {
-    const [postgres, network] = [await freshDatabase(), freshNetwork()];
-    const pools = createPools(postgres, { applicationName: 'test' });
-    await migrate({ pools, network });
-    await pools.end();
+    const { postgres, network } = await migratedDatabase();
     const config = foreignChain(JSON.parse(readFileSync(new URL('genesis.json', folder), 'utf8')));
     access = { postgres, network, config };
     execution = createExecution(access);

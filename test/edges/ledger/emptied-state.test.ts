@@ -8,9 +8,7 @@ import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
-import { migrate } from '../../../src/engine/models/migrate.ts';
-import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../../support/programs/servers.ts';
+import { migratedDatabase } from '../../support/programs/migrated-database.ts';
 import { until } from '../../support/polling.ts';
 import { ask, cast, freshLog, playHistory, seed, send, silent } from './ledger-under-test.ts';
 
@@ -134,10 +132,7 @@ async function attest(log: Log, height: number): Promise<number> {
 
 /** A database with the tables of a network's state, and what lies in them. */
 async function openStored() {
-  const [postgres, network] = [await freshDatabase(), freshNetwork()];
-  const pools = createPools(postgres, { applicationName: 'test' });
-  await migrate({ pools, network });
-  await pools.end();
+  const { postgres, network } = await migratedDatabase();
   const database = new pg.Client(postgres);
   await database.connect();
   const schema = metaSchema(network);

@@ -14,9 +14,7 @@ import { type ServedRpc, serveRpc } from '../../../src/edges/evm/rpc/serve-rpc.t
 import { createExecution } from '../../../src/edges/evm/workers/execution.ts';
 import { createStateReads } from '../../../src/edges/evm/workers/state-reads.ts';
 import { createLogger, type Logger } from '../../../src/kit/logger.ts';
-import { migrate } from '../../../src/engine/models/migrate.ts';
-import { createPools } from '../../../src/engine/models/pool.ts';
-import { freshDatabase, freshNetwork } from '../programs/servers.ts';
+import { migratedDatabase } from '../programs/migrated-database.ts';
 
 /** Key of an account that the chain's genesis funds, and its address. */
 export const fundedKey: Hex = `0x${'07'.repeat(32)}`;
@@ -41,10 +39,7 @@ type Options = Readonly<{
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
   const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*', messageMs } = options;
   const { callMs: timeoutMs = 5_000 } = options;
-  const [postgres, network] = [await freshDatabase(), freshNetwork()];
-  const pools = createPools(postgres, { applicationName: 'test' });
-  await migrate({ pools, network });
-  await pools.end();
+  const { postgres, network } = await migratedDatabase();
   const accounts = { [funded]: { balance: '0x56bc75e2d63100000' } };
   const config = networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts });
   const access = { postgres, network, config };

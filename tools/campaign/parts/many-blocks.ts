@@ -5,7 +5,7 @@ import pg from 'pg';
 import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
 import { type Program, runProgram } from '../../../test/support/programs/run-program.ts';
 import type { PartOptions, Tally } from '../part.ts';
-import { fastLedger } from '../fast-ledger.ts';
+import { openImport } from '../import-blocks.ts';
 import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
 import lean from '../../boot/lean.json' with { type: 'json' };
 
@@ -32,14 +32,14 @@ export async function run({ count, log }: PartOptions): Promise<Tally> {
   try {
     await (await start(env.ROLES)).stop();
     const stores = await start('projector,evm');
-    await using ledger = await fastLedger(stores, network);
-    const before = { ...(await figuresOf(stores)), height: ledger.height() };
+    await using imported = await openImport(stores, network);
+    const before = { ...(await figuresOf(stores)), height: imported.height() };
     let reported = before.height;
-    for (let now = before.height; now < before.height + count && !isEnough; now = ledger.height()) {
+    for (let now = before.height; now < before.height + count && !isEnough; now = imported.height()) {
       if (now - reported >= 5_000) log(`block ${(reported = now)}: ${JSON.stringify(await figuresOf(stores))}`);
-      await ledger.add();
+      await imported.add();
     }
-    const head = ledger.height();
+    const head = imported.height();
     while ((await height(stores)) < head) await pause(100);
     const after = await figuresOf(stores);
     const perBlock = (after.diskBytes - before.diskBytes) / (head - before.height);

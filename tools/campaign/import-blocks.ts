@@ -17,7 +17,7 @@ import type { Program } from '../../test/support/programs/run-program.ts';
 const atOnce = 500;
 
 /** Imports empty blocks into a program's stores, in this process; `add` settles once `atOnce` more are stored. */
-export async function fastLedger({ instance }: Program, network: string) {
+export async function openImport({ instance }: Program, network: string) {
   const { postgres } = instance;
   const nc = await connectNats({ ...instance.nats, name: 'many blocks' });
   const log = createLog(nc, network);
