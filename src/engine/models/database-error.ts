@@ -23,17 +23,7 @@ const passingClasses = ['08', '40', '53', '57', '58'];
  */
 const passingCodes = ['55P03', '25006', '25P03', '25P04'];
 
-const networkCodes = [
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ENOENT',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-];
+const networkCodes = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'];
 const brokenConnection =
   /connection terminated|connection ended|not queryable|timeout exceeded when trying to connect|timeout expired|read timeout|calling end on the pool/i;
 
@@ -47,7 +37,7 @@ export function toDatabaseError(caught: unknown): Error {
   if (!(caught instanceof Error)) return new Error(String(caught));
   if (caught instanceof AppError) return caught;
   const code = 'code' in caught && typeof caught.code === 'string' ? caught.code : '';
-  const passes = caught instanceof pg.DatabaseError ? isPassing(code) : isNetwork(code, caught.message);
+  const passes = caught instanceof pg.DatabaseError ? isPassing(code) : isNetwork(caught, code);
   if (passes)
     return new AppError('UNAVAILABLE', `PostgreSQL does not answer for now: ${caught.message}`, { cause: caught });
   if (!(caught instanceof pg.DatabaseError)) return caught;
@@ -72,7 +62,14 @@ export function toReadError(caught: unknown): Error {
 
 const isPassing = (code: string) => passingClasses.includes(code.slice(0, 2)) || passingCodes.includes(code);
 
-const isNetwork = (code: string, message: string) => networkCodes.includes(code) || brokenConnection.test(message);
+/**
+ * Whatever the system says to an attempt to connect: a server that is frozen lets so many wait at its socket, and the
+ * next ones are told EAGAIN.
+ */
+const isNetwork = (caught: Error, code: string): boolean =>
+  ('syscall' in caught && (caught.syscall === 'connect' || caught.syscall === 'getaddrinfo')) ||
+  networkCodes.includes(code) ||
+  brokenConnection.test(caught.message);
 
 /** Pages or index entries that cannot be read, a file that is gone, and catalogues that contradict themselves. */
 const damageCodes = ['XX000', 'XX001', 'XX002', '58P01'];

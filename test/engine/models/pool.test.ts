@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type pg from 'pg';
 import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPools, type Pools } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
-
+import { temporaryFolder } from '../../support/programs/temporary-folder.ts';
 import { freshDatabase } from '../../support/programs/servers.ts';
 
 /** The address of a database as an operator writes it. */
@@ -59,7 +62,33 @@ describe('createPools with an address that has options of its own', () => {
   });
 });
 
+/** The folder of a socket that listens, and takes in none of those that connect, as a server does that is frozen. */
+async function frozenServer(): Promise<Readonly<{ host: string; end: () => Promise<unknown> }>> {
+  const folder = temporaryFolder();
+  const program = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    require('node:net').createServer().listen({ path: workerData, backlog: 1 }, () => {
+      parentPort.postMessage('listens');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const worker = new Worker(program, { eval: true, workerData: path.join(folder, '.s.PGSQL.5432') });
+  await once(worker, 'message');
+  return { host: folder, end: () => worker.terminate() };
+}
+
 describe('createReader', () => {
+  it('is out of reach for now while a frozen server has as many at its socket as it lets wait', async () => {
+    const { host, end } = await frozenServer();
+    const waiting = Array.from({ length: 4 }, () => opened({ host, port: 5432, user: 'annals' }));
+    const failures = waiting.map(async ({ read }) => {
+      const reader = createReader({ pools: { read }, network: 'x' });
+      return await reader.read(() => Promise.resolve()).catch((caught: unknown) => caught);
+    });
+    const first = await Promise.race(failures);
+    await end();
+    expect(first).toMatchObject({ code: 'UNAVAILABLE', cause: { syscall: 'connect' } });
+  });
+
   it('sees one instant and changes nothing when the session is set to something else', async () => {
     const { read, ...others } = opened(await freshDatabase());
     await others.bulk.query(
