@@ -3,7 +3,7 @@ import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { EVM } from '@ethereumjs/evm';
 import { Account } from '@ethereumjs/util';
 import { runTx, type RunTxResult, type VM } from '@ethereumjs/vm';
-import { toAppError } from '../../../kit/errors.ts';
+import { passes, toAppError } from '../../../kit/errors.ts';
 import { takeReported } from '../contracts/record-store.ts';
 import type { ChainConfig } from './state/genesis.ts';
 import { loggedBytes } from './logged-receipt.ts';
@@ -42,7 +42,10 @@ export class BlockBuilder {
     this.#limits = limits;
   }
 
-  /** Executes a transaction, or returns why this block refuses it. */
+  /**
+   * Executes a transaction, or returns why this block refuses it. Fails where a read of the state does for now: that
+   * says nothing about the transaction.
+   */
   async take(raw: Uint8Array): Promise<Outcome> {
     const depth = this.#state.depth;
     try {
@@ -61,6 +64,7 @@ export class BlockBuilder {
       return { kind: 'refused', reason: `what it writes fits no block: ${bytes} bytes` };
     } catch (caught) {
       await this.#undo(depth);
+      if (passes(caught)) throw caught;
       if (caught instanceof TooLong) return { kind: 'refused', reason: 'it takes longer than any transaction may' };
       return { kind: 'refused', reason: toAppError(caught).message };
     }

@@ -2,6 +2,7 @@ import { createBlock, genWithdrawalsTrieRoot } from '@ethereumjs/block';
 import { createTxFromRLP, type TypedTransaction } from '@ethereumjs/tx';
 import { bytesToHex, createWithdrawal, hexToBytes } from '@ethereumjs/util';
 import { buildBlock } from '@ethereumjs/vm';
+import { passes } from '../../../kit/errors.ts';
 import { nextBaseFee } from './base-fee.ts';
 import { quantity } from './block-forms.ts';
 import { executionCodes, ExecutionError } from './execution-error.ts';
@@ -52,6 +53,7 @@ export async function buildPayload(reader: StateReader, payload: Payload): Promi
       const tx: TypedTransaction = createTxFromRLP(hexToBytes(raw), { common });
       await builder.addTransaction(tx);
     } catch (caught) {
+      if (passes(caught)) throw caught;
       const reason = caught instanceof Error ? caught.message : String(caught);
       if (!payload.lenient) throw new ExecutionError(executionCodes.failed, reason);
     }

@@ -1,9 +1,10 @@
 import { createAddressFromString } from '@ethereumjs/util';
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
+import { passes } from '../../../kit/errors.ts';
 import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
 import { gas as gasCosts } from '../contracts/gas.ts';
 import { type AccessList, type CallRequest, feeCapOf, messageOf } from './call-request.ts';
-import { executionCodes, ExecutionError, plainReason } from './execution-error.ts';
+import { executionCodes, ExecutionError, executionFailure } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
 import type { At, StatePosition, StateReader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
@@ -87,7 +88,8 @@ export const estimate = async (reader: StateReader, values: EvmCall): Promise<bi
     const succeeds = async (gas: bigint): Promise<boolean> => {
       try {
         return (await attempt(gas)).execResult.exceptionError === undefined;
-      } catch {
+      } catch (caught) {
+        if (passes(caught)) throw caught;
         // Less gas than the transaction costs in itself.
         return false;
       }
@@ -211,6 +213,6 @@ async function run({ machine, block }: StatePosition, { request, gas, access = f
   try {
     return await state.withSender(from, () => runTx(vm, options));
   } catch (caught) {
-    throw new ExecutionError(executionCodes.failed, plainReason(caught));
+    throw executionFailure(executionCodes.failed, caught);
   }
 }

@@ -1,3 +1,4 @@
+import { passes } from '../../../kit/errors.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 import type { Hex } from './outcome.ts';
 
@@ -15,6 +16,14 @@ export const executionCodes = {
 /** The message of a library's error, without its inner view of the transaction and its block. */
 export const plainReason = (caught: unknown): string =>
   (caught instanceof Error ? caught.message : String(caught)).replace(/ \((?:vm hf|tx type)=.*$/s, '');
+
+/**
+ * What to throw where the library could not execute something: an ExecutionError, unless a read of the state failed in
+ * a way that passes, for then neither the transaction is to blame nor its request.
+ */
+export function executionFailure(code: number, caught: unknown): unknown {
+  return passes(caught) ? caught : new ExecutionError(code, plainReason(caught));
+}
 
 /** Why something could not be executed: a fault of the request, or of the contract that it calls. */
 export class ExecutionError extends RpcError {

@@ -1,7 +1,7 @@
 import { type BlockHeader, createBlock } from '@ethereumjs/block';
 import { bytesToHex } from '@ethereumjs/util';
 import { runBlock } from '@ethereumjs/vm';
-import { AppError, toAppError } from '../../../kit/errors.ts';
+import { AppError, passes, toAppError } from '../../../kit/errors.ts';
 import { readBlock, readHeader, storedHeader } from './blocks.ts';
 import { createForks, type Forks } from './forks.ts';
 import { type ChainConfig, genesisState } from './state/genesis.ts';
@@ -154,6 +154,7 @@ async function runComplete({ vm }: Machine, block: ExecutedBlock['block']): Prom
     });
     return { block, outcomes };
   } catch (caught) {
+    if (passes(caught)) throw caught;
     const { message } = toAppError(caught);
     throw new AppError('CONFLICT', `Block ${block.header.number} does not execute as it says: ${message}`, {
       cause: caught,

@@ -4,7 +4,7 @@ import { type Address, createAddressFromString, createZeroAddress, MAX_UINT64 } 
 import { runTx, type RunTxResult } from '@ethereumjs/vm';
 import { withHeader } from '../../../../kit/shims/ethereumjs/pretended.ts';
 import { blobGasOf, type CallRequest, feeCapOf, messageOf } from '../call-request.ts';
-import { executionCodes, ExecutionError, plainReason } from '../execution-error.ts';
+import { executionCodes, ExecutionError, executionFailure } from '../execution-error.ts';
 import type { Machine } from '../machine.ts';
 import type { LogRecorder, RecordedLog } from './log-recorder.ts';
 import { simulationCodes } from './plan.ts';
@@ -73,7 +73,7 @@ async function run({ vm }: Machine, { tx, block, gasUsed }: Running): Promise<Ru
       blockGasUsed: gasUsed,
     });
   } catch (caught) {
-    throw new ExecutionError(executionCodes.internal, plainReason(caught));
+    throw executionFailure(executionCodes.internal, caught);
   }
 }
 

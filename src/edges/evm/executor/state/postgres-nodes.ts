@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { AppError } from '../../../../kit/errors.ts';
-import { toReadError } from '../../../../engine/models/database-error.ts';
+import { StopError, toReadError } from '../../../../engine/models/database-error.ts';
 import { metaSchema } from '../../../../engine/models/engine/generations.ts';
 import type { NodeBatch, NodeStore, StoredHeader } from './node-store.ts';
 
@@ -79,8 +79,13 @@ async function refuseOther(client: pg.Pool, schema: string, { number, hash }: St
   );
 }
 
+/**
+ * Whatever PostgreSQL refuses, a page that cannot be read included: the state is out of reach then, and neither a
+ * transaction nor a request is to blame.
+ */
 function rethrow(caught: unknown): never {
-  throw toReadError(caught);
+  const error = toReadError(caught);
+  throw error instanceof StopError ? new AppError('UNAVAILABLE', error.message, { cause: caught }) : error;
 }
 
 /** One statement for blocks and their nodes: it writes nothing where they do not fit what is stored. */
