@@ -3,7 +3,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { targetOf } from '../edges/admin/private-socket.ts';
 import { commandLineAgent } from '../edges/admin/operators.ts';
-import { dataFolder, type Instance } from '../engine/servers/instance.ts';
+import type { Config } from '../config.ts';
+import { dataFolder, findInstance, type Instance } from '../engine/servers/instance.ts';
 import { AppError, errorCodes, toAppError } from '../kit/errors.ts';
 import { poll } from '../kit/repeat.ts';
 
@@ -18,6 +19,11 @@ export type AdminClient = Readonly<{
    * undefined line; fails where it is refused.
    */
   lines: (address: string, body: object, onLine: (line: Answer | undefined) => void) => Promise<() => void>;
+  /**
+   * The lines of an answer that has no end, until the signal aborts or the caller takes no more; fails where it is
+   * refused, and with `UNAVAILABLE` where the instance ends it.
+   */
+  feed: (address: string, signal: AbortSignal) => AsyncIterable<Answer>;
 }>;
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -43,11 +49,37 @@ export async function findAdmin(
       response.on('error', () => undefined).once('close', () => onLine(undefined));
       return () => response.destroy();
     },
+    feed: (address, signal) => feedOf(socketPath, address, signal),
   };
   return await client.get('/admin/openapi.json').then(
     () => client,
     () => undefined,
   );
+}
+
+/** The administration of the running instance; fails with `UNAVAILABLE` where it does not answer. */
+export async function adminOf(config: Config): Promise<AdminClient> {
+  const instance = await findInstance(config);
+  const admin = await findAdmin(instance, config);
+  if (admin) return admin;
+  throw new AppError('UNAVAILABLE', `Process ${instance.pid} does not answer on its socket: see what it logs`);
+}
+
+async function* feedOf(socketPath: string, address: string, signal: AbortSignal): AsyncGenerator<Answer> {
+  const response = await send(socketPath, 'GET', address);
+  if (response.statusCode !== 200) await answerOf(response);
+  signal.addEventListener('abort', () => response.destroy(), { once: true });
+  try {
+    let rest = '';
+    for await (const part of response.setEncoding('utf8')) {
+      const lines = `${rest}${part}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield JSON.parse(line) as Answer;
+    }
+  } catch (caught) {
+    if (signal.aborted) return;
+    throw new AppError('UNAVAILABLE', 'The instance ended the answer', { cause: caught });
+  }
 }
 
 async function send(socketPath: string, method: string, address: string, body?: object): Promise<IncomingMessage> {

@@ -54,14 +54,14 @@ async function carryOut(
   if (act === 'add') return await admin.post('/admin/v1/hooks', registrationOf(target, options));
   const hook = `/admin/v1/hooks/${encodeURIComponent(target)}`;
   if (act === 'show') return await admin.get(hook);
-  if (act === 'disable') return await admin.patch(hook, { enabled: false });
+  if (act === 'disable' || act === 'enable') return await admin.patch(hook, { enabled: act === 'enable' });
   if (act === 'remove') {
     await admin.delete(hook);
     return { id: target, status: 'removed' };
   }
   const { stream, from } = options;
   const body = act === 'replay' ? { from: sequenceIn(from), ...(stream !== undefined && { stream }) } : undefined;
-  return await admin.post(`${hook}/${act === 'enable' ? 'retry' : act}`, body);
+  return await admin.post(`${hook}/${act}`, body);
 }
 
 function registrationOf(url: string, { streams, types, entity, description, from }: HookActOptions): object {

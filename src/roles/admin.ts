@@ -11,7 +11,7 @@ import { operationsOf } from './admin-operations.ts';
 import { stateOf } from './admin-state.ts';
 import { hooksFor } from './hooks.ts';
 import type { Context } from './context.ts';
-import type { Part } from './role.ts';
+import type { Part, RoleContext } from './role.ts';
 
 /** Name of the socket in the folder of a network's data. */
 const socketName = 'admin.sock';
@@ -22,7 +22,7 @@ const socketName = 'admin.sock';
  *
  * A process that shares the folder with one that runs already has no socket of its own, and says so.
  */
-export async function startAdmin(context: Context): Promise<Part> {
+export async function startAdmin(context: RoleContext): Promise<Part> {
   const { config, folder, logger, version } = context;
   const operations = operationsOf(context);
   const { hooks, close } = hooksFor(context);

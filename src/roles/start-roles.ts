@@ -10,7 +10,7 @@ import { type Part, urlOf } from './role.ts';
  */
 export async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
   const started = configuredRoles(context.config).map((role) => role.start({ ...context, running }));
-  yield await startAdmin(context);
+  yield await startAdmin({ ...context, running });
   for (const parts of started) yield* parts;
   if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +12,7 @@ import { startAdmin } from '../../src/roles/admin.ts';
 import { type Context, openStores } from '../../src/roles/context.ts';
 import { projector } from '../../src/roles/projector.ts';
 import type { Part } from '../../src/roles/role.ts';
+import { actionOf, appendFacts } from '../engine/log/fresh-log.ts';
 import { freshFolder } from '../support/programs/fresh-folder.ts';
 import { until } from '../support/polling.ts';
 import { freshNetwork, serversIn, testNats } from '../support/programs/servers.ts';
@@ -30,14 +32,20 @@ let withdraw: () => Promise<void>;
 beforeAll(async () => {
   const { url, user, pass } = testNats();
   const nats = { url, user, pass };
-  const common = { DATA_DIR: made.folder, NETWORK: network, PORT: '0', DURABILITY: 'relaxed' };
+  const common = {
+    DATA_DIR: made.folder,
+    NETWORK: network,
+    PORT: '0',
+    DURABILITY: 'relaxed',
+    CHECKPOINT_INTERVAL: '1s',
+  };
   const config = parseConfig({ ...common, PROBE_PRIVATE_ADDRESSES: 'allow' });
   const folder = path.join(made.folder, network);
   const servers = await serversIn(folder);
   const { postgres } = servers;
   const logger = pino({ level: 'silent' });
   context = await openStores(config, servers, { logger, signal: stop.signal });
-  parts.push(await startAdmin(context));
+  parts.push(await startAdmin({ ...context, running: parts }));
   for await (const part of projector.start({ ...context, running: parts })) parts.push(part);
   const startedAt = new Date().toISOString();
   instance = { pid: process.pid, network, startedAt, urls: parts[0]?.urls ?? {}, nats, postgres };
@@ -49,6 +57,7 @@ beforeAll(async () => {
     const { projections } = await admin.get('/admin/v1/projections');
     return (projections as Json[]).every(({ status }) => status === 'live');
   });
+  await appendFacts(context.broker.log, ['a', 'b', 'c'].map(actionOf));
 });
 afterAll(async () => {
   await withdraw?.();
@@ -85,7 +94,7 @@ describe('the verbs of an instance that runs', () => {
     const id = String((added['hook'] as Json)['id']);
     expect(await verb('disable', id)).toMatchObject({ status: 'disabled', disabled_reason: 'operator' });
     expect(await verb('retry', id)).toMatchObject({ status: 'enabled', disabled_reason: null });
-    expect((await runVerb(made.folder, 'hooks')).stdout).toContain(`${id}  ${address}  enabled  ACTIONS 0 (0 behind)`);
+    expect((await runVerb(made.folder, 'hooks')).stdout).toContain(`${id}  ${address}  enabled  ACTIONS 0 (3 behind)`);
     const acts = (await operations()).filter(({ target }) => target === id);
     expect(acts.map(({ act, status }) => [act, status])).toEqual([
       ['retry_hook', 'succeeded'],
@@ -108,6 +117,69 @@ describe('the verbs of an instance that runs', () => {
     const none = await runVerb(made.folder, 'replay', 'transfers', '--back', '--json');
     expect(none).toMatchObject({ status: 1, stderr: expect.stringContaining('has no previous generation') });
     expect(await lastOf('back')).toMatchObject({ target: 'transfers', status: 'failed', error: { code: 'NOT_FOUND' } });
+  });
+
+  it('print events from a position, as many as wanted, and say what they take', async () => {
+    const tail = async (...words: string[]) => await runVerb(made.folder, 'tail', ...words);
+    const ran = await tail('evt.action.>', '--from', '2', '--limit', '2', '--json');
+    expect(jsonLines(ran)).toMatchObject([
+      { stream: 'ACTIONS', sequence: 2, type: 'annals.ActionExpired.v1', subject: 'b', data: { action: 'b' } },
+      { sequence: 3, subject: 'c' },
+    ]);
+    const text = await tail(`live.action.${network}.a`, '--from', 'start', '--limit', '1');
+    expect(text.stdout).toMatch(/^\S+Z {2}ACTIONS\/1 +ActionExpired +a .*\n$/);
+    const refused = await Promise.all([tail('evt.nothing.>'), tail('--from', '0'), tail('--limit', 'x')]);
+    for (const [n, reason] of ['No stream holds', '--from takes', '--limit takes'].entries())
+      expect(refused[n]).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(reason) });
+  });
+
+  it('print events as they are written, until the instance ends the answer or the caller leaves', async () => {
+    const leave = new AbortController();
+    const read = admin.feed('/admin/v1/events?subject=evt.action.*.d', leave.signal)[Symbol.asyncIterator]();
+    const first = read.next();
+    const written = until('the event is read', async () => {
+      await appendFacts(context.broker.log, [actionOf('d')]).catch(() => undefined);
+      return await Promise.race([first, Promise.resolve(undefined)]);
+    });
+    expect(await written).toMatchObject({ value: { subject: 'd' } });
+    leave.abort();
+    expect(await read.next()).toMatchObject({ done: true });
+  });
+
+  it('show the nodes that run here, or say that none does', async () => {
+    const none = await runVerb(made.folder, 'nodes');
+    expect(none).toMatchObject({ status: 1, stderr: expect.stringContaining('start one with the role node') });
+  });
+
+  it('prove an event as verify accepts it, and rekey begins another log that it is proven in as well', async () => {
+    const out = path.join(made.folder, 'out-of-the-log');
+    const logOf = async () =>
+      ((await admin.get('/admin/v1/logs'))['logs'] as Json[]).find(({ stream }) => stream === 'ACTIONS') ?? {};
+    await until('a checkpoint is signed', async () => Number((await logOf())['size']) >= 3);
+    const proven = await runVerb(made.folder, 'prove', 'actions', '2', '--out', made.folder, '--json');
+    expect(proven).toMatchObject({ status: 0, stderr: '' });
+    const [{ event, proof, vkey } = {}] = jsonLines(proven) as Record<string, string>[];
+    const check = async () =>
+      await runVerb(made.folder, 'verify', event ?? '', proof ?? '', '--vkey', vkey ?? '', '--json');
+    expect(jsonLines(await check())).toMatchObject([{ sequence: 2 }]);
+    const bytes = readFileSync(event ?? '');
+    writeFileSync(event ?? '', bytes.subarray(1));
+    expect((await check()).status).toBe(1);
+    const refusals = [
+      [['prove', 'ACTIONS', '2', '--out', made.folder], 'is there already'],
+      [['prove', 'ACTIONS', '4000'], 'The last checkpoint of ACTIONS has'],
+      [['prove', 'ACTIONS', '0'], 'no sequence'],
+      [['prove', 'POOL', '1'], 'no log of the name'],
+      [['prove', 'ACTIONS', '1', '--out', out], 'cannot be written'],
+      [['rekey'], '--yes'],
+    ] as const;
+    const refused = await Promise.all(refusals.map(([words]) => runVerb(made.folder, ...words)));
+    for (const [n, [, reason]] of refusals.entries())
+      expect(refused[n]).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(reason) });
+    const [{ streams: renewed } = {}] = jsonLines(await runVerb(made.folder, 'rekey', '--yes', '--json'));
+    expect(renewed).toContain('ACTIONS');
+    expect(await lastOf('rekey')).toMatchObject({ status: 'succeeded', operator: { via: 'cli' } });
+    await until('another key signs', async () => (await logOf())['vkey'] !== vkey);
   });
 
   it('are facts of each stream that they compare', async () => {

@@ -61,7 +61,7 @@ beforeAll(async () => {
   );
   await appendTo(log, 'node', [nodeFacts(node).listed()]);
   await appendTo(log, 'probe', [probeFacts(node).succeeded()]);
-  const administration = await startAdmin(context);
+  const administration = await startAdmin({ ...context, running: parts });
   parts.push(administration);
   for await (const part of projector.start({ ...context, running: parts })) parts.push(part);
   const api = await startApi({ ...context, running: parts }, null);

@@ -4,6 +4,9 @@ import type { LagTracker } from '../../engine/log/lag.ts';
 import type { Leases } from '../../engine/log/leases.ts';
 import type { Generation } from '../../engine/models/engine/generations.ts';
 import type { RoundRow } from '../../projections/tables.ts';
+import type { NodeSource } from './local-nodes.ts';
+import type { ProofSource } from './proofs.ts';
+import type { TailSource } from './tail.ts';
 import type { SignedLogs } from './views.ts';
 
 /** What the administration shows. */
@@ -15,4 +18,7 @@ export type AdminState = Readonly<{
   archive: () => Promise<ArchiveState>;
   logs: () => Promise<SignedLogs>;
   leases: Pick<Leases, 'list'>;
+  proven: ProofSource;
+  nodes: NodeSource;
+  tail: TailSource;
 }>;

@@ -52,7 +52,7 @@ export async function openHookContext(
 export async function openHookWorld(stores: HookStores, env: Record<string, string>): Promise<HookWorld> {
   const stop = new AbortController();
   const context = await openHookContext(stores, env, stop.signal);
-  const administration = await startAdmin(context);
+  const administration = await startAdmin({ ...context, running: [] });
   const deliveries = startHooks(context);
   const socketPath = administration.urls['admin'] ?? '';
   return {

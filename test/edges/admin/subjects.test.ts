@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { matches } from '../../src/cli/tail.ts';
+import { isMatch } from '../../../src/edges/admin/subjects.ts';
 
-describe('matches', () => {
+describe('isMatch', () => {
   it.each([
     ['evt.>', 'evt.action.local.7', true],
     ['evt.action.>', 'evt.action.local.7', true],
@@ -12,6 +12,6 @@ describe('matches', () => {
     ['evt.action.local.7.>', 'evt.action.local.7', false],
     ['>', 'evt.sync.local.chain', true],
   ])('%s takes %s: %s', (pattern, subject, expected) => {
-    expect(matches(pattern, subject)).toBe(expected);
+    expect(isMatch(pattern, subject)).toBe(expected);
   });
 });
