@@ -14,7 +14,7 @@ const answerWithinMs = 5_000;
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const node = component(
-  'NodeReport',
+  'NodeOverview',
   Type.Object({
     name: Type.String({ description: 'Its name in the addresses of the instance.' }),
     address: Type.String({
@@ -29,13 +29,13 @@ const node = component(
     bans: Type.Array(Type.String(), { description: 'Peers that it has banned.' }),
   }),
 );
-const nodeList = component('NodeReports', Type.Object({ nodes: Type.Array(node.ref) }));
+const nodeList = component('NodeOverviews', Type.Object({ nodes: Type.Array(node.ref) }));
 
 /** The components of this route. */
 export const nodeComponents = [node, nodeList];
 
 /** A SuperNode of this process as the route reports it. */
-export type NodeReport = Static<typeof node.ref>;
+export type NodeOverview = Static<typeof node.ref>;
 
 /** `GET /admin/v1/nodes`: the SuperNodes of this process, as they report themselves. */
 export function addLocalNodes(app: App, source: NodeSource): void {
@@ -51,7 +51,7 @@ export function addLocalNodes(app: App, source: NodeSource): void {
   });
 }
 
-async function reportOf(name: string, url: string, { read }: NodeSource): Promise<NodeReport> {
+async function reportOf(name: string, url: string, { read }: NodeSource): Promise<NodeOverview> {
   const [status, held] = await Promise.all([request(url), request(url.replace(/status$/, 'files'))]);
   const own = held?.['node'];
   const bans = typeof own === 'string' ? await read((reading) => runQuery(reading, new BansOfNode({ node: own }))) : [];
