@@ -13,9 +13,10 @@ import { type Trace, type TraceOptions, tracerOf } from './trace.ts';
 import { attach } from './tracers/tracer.ts';
 
 /** A call at the end of a block, with what it pretends. */
-export type EvmCall = Readonly<{
+export type EvmCall = Pretended & Readonly<{ request: CallRequest }>;
+
+type Pretended = Readonly<{
   at: At;
-  request: CallRequest;
   /** Most gas that it may use, whatever it requests. */
   gasCap: bigint;
   stateOverrides?: StateOverrides | undefined;
@@ -37,20 +38,36 @@ export const call = async (reader: StateReader, input: EvmCall): Promise<Uint8Ar
  */
 export const traceCall = async (
   reader: StateReader,
-  { options, ...given }: EvmCall & Readonly<{ options: TraceOptions }>,
-): Promise<Trace> =>
+  { options, request, ...given }: EvmCall & Readonly<{ options: TraceOptions }>,
+): Promise<Trace> => {
+  const [trace = {}] = await traceCalls(reader, { ...given, calls: [{ request, options }] });
+  return trace;
+};
+
+/** The traces of calls of which each runs on what those before it left; together they use `gasCap` at most. */
+export const traceCalls = async (
+  reader: StateReader,
+  given: Pretended & Readonly<{ calls: readonly Readonly<{ request: CallRequest; options: TraceOptions }>[] }>,
+): Promise<readonly Trace[]> =>
   await pretending(reader, given, async (on) => {
     const { vm } = on.machine;
-    const gas = gasOf(given);
-    const { tx } = messageOf(given.request, { gasLimit: gas, nonce: 0n, common: vm.common });
-    const tracer = tracerOf(vm, options, { block: on.block });
-    await tracer.before?.(tx);
-    const stop = attach(vm, tracer);
-    try {
-      return await tracer.report(await run(on, { request: given.request, gas }), tx);
-    } finally {
-      stop();
+    const reported: Trace[] = [];
+    let left = given.gasCap;
+    for (const { request, options } of given.calls) {
+      const gas = gasOf({ request, gasCap: left });
+      const { tx } = messageOf(request, { gasLimit: gas, nonce: 0n, common: vm.common });
+      const tracer = tracerOf(vm, options, { block: on.block });
+      await tracer.before?.(tx);
+      const stop = attach(vm, tracer);
+      try {
+        const result = await run(on, { request, gas });
+        left -= result.totalGasSpent;
+        reported.push(await tracer.report(result, tx));
+      } finally {
+        stop();
+      }
     }
+    return reported;
   });
 
 /** Relative error that an estimate may have; as other nodes have it. */
@@ -140,7 +157,7 @@ export const accessList = async (reader: StateReader, given: EvmCall): Promise<A
 /** Lends a machine at the end of a block, with what the call pretends of accounts and of the block. */
 const pretending = async <T>(
   reader: StateReader,
-  given: EvmCall,
+  given: Pretended,
   use: (location: StatePosition) => Promise<T>,
 ): Promise<T> =>
   await reader.read(given.at, async ({ machine, block }) => {
@@ -154,7 +171,7 @@ const pretending = async <T>(
     }
   });
 
-function gasOf({ request, gasCap }: EvmCall): bigint {
+function gasOf({ request, gasCap }: Pick<EvmCall, 'request' | 'gasCap'>): bigint {
   const wanted = request.gas === undefined ? gasCap : BigInt(request.gas);
   return wanted < gasCap ? wanted : gasCap;
 }

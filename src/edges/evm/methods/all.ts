@@ -16,6 +16,7 @@ import { catalogueMethods } from './catalogue.ts';
 import { stateMethods } from './state.ts';
 import { subscriptionMethods } from './subscriptions.ts';
 import { traceMethods } from './trace.ts';
+import { traceCallMethods } from './trace-call.ts';
 import { replayMethods } from './trace-replay.ts';
 
 /** Every method; the settings decide which namespaces are served. */
@@ -35,6 +36,7 @@ export const methods: readonly Method[] = [
   ...debugMethods,
   ...traceMethods,
   ...replayMethods,
+  ...traceCallMethods,
   ...otterscanMethods,
   ...searchMethods,
 ].map((one) => {

@@ -10,6 +10,8 @@ const rawHash = '0x27b86cad49c9ba6ae967b00cf38e9693a11493c9e1d57dc0b09447ab6f414
 const document = { openrpc: '1.2.6', info: { title: 'Annals EVM JSON-RPC' }, methods: [] };
 const simulation = { blockStateCalls: [{ calls: [{ to: identity, input: '0x1234' }] }] };
 
+const oneCall = { output: '0x', stateDiff: null, trace: [{ type: 'call', traceAddress: [] }], vmTrace: null };
+
 const holds = (params: readonly unknown[], result: unknown): Example => ({ params, result });
 const like = (params: readonly unknown[], result: unknown): Example => ({ params, result, varies: true });
 
@@ -113,6 +115,9 @@ export const examples: Readonly<Record<string, Example>> = {
   trace_transaction: holds([hash], null),
   trace_replayTransaction: holds([hash, ['trace', 'stateDiff']], null),
   trace_replayBlockTransactions: holds(['earliest', ['trace']], []),
+  trace_call: like([{ to: unused }, ['trace']], oneCall),
+  trace_callMany: like([[[{ to: unused }, ['trace']]], 'latest'], [oneCall]),
+  trace_rawTransaction: like([raw, ['trace']], oneCall),
   trace_get: holds([hash, ['0x0']], null),
   trace_filter: holds([{ fromBlock: 'earliest', toBlock: 'earliest', toAddress: [unused] }], []),
   debug_getRawBlock: like(['latest'], '0xc0'),

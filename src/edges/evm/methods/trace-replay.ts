@@ -7,7 +7,8 @@ import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { blockOf } from './block-of.ts';
 import { traces } from './debug.ts';
 
-const both = {
+/** What a replay shows is made of two traces. */
+export const replayTraces = {
   tracer: 'muxTracer',
   tracerConfig: {
     flatCallTracer: { convertParityErrors: true, ofMachine: true },
@@ -15,8 +16,10 @@ const both = {
   },
 } as const;
 
-const kinds = { name: 'kinds', schema: Type.Array(Type.Enum(['trace', 'stateDiff'])) } as const;
-const replayed = Type.Object({
+/** What is wanted of a replay. */
+export const kinds = { name: 'kinds', schema: Type.Array(Type.Enum(['trace', 'stateDiff'])) } as const;
+/** A replay, as OpenEthereum shows it. */
+export const replayed = Type.Object({
   output: Type.String(),
   stateDiff: Type.Union([Type.Null(), Type.Record(Type.String(), Type.Unknown())]),
   trace: Type.Array(Type.Object({ type: Type.String(), traceAddress: Type.Array(Type.Integer()) })),
@@ -58,33 +61,35 @@ async function replays(
   head: BlockHead,
   options: Readonly<{ wanted: readonly string[]; index?: number }>,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const all = await traces(context, head, both, options.index);
-  return all.map(({ txHash, result }) => {
-    const { flatCallTracer: calls, prestateTracer } = result as Readonly<{
-      flatCallTracer: readonly FlatCall[];
-      prestateTracer: StateDifference;
-    }>;
-    const { pre, post } = prestateTracer;
-    const changed = Object.keys({ ...pre, ...post }).toSorted();
-    const shown = calls.map(({ action, error, result: made = null, subtraces, traceAddress, type }) => ({
-      action,
-      ...(error !== undefined && { error }),
-      result: made,
-      subtraces,
-      traceAddress,
-      type,
-    }));
-    const top = calls[0]?.result;
-    return {
-      output: top?.['output'] ?? top?.['code'] ?? '0x',
-      stateDiff: options.wanted.includes('stateDiff')
-        ? Object.fromEntries(changed.map((name) => [name, accountChange(pre[name], post[name])]))
-        : null,
-      trace: options.wanted.includes('trace') ? shown : [],
-      vmTrace: null,
-      transactionHash: txHash,
-    };
-  });
+  const all = await traces(context, head, replayTraces, options.index);
+  return all.map(({ txHash, result }) => ({ ...replayOf(result, options.wanted), transactionHash: txHash }));
+}
+
+/** The result of `replayTraces` in the form of a replay, as far as it is wanted. */
+export function replayOf(result: unknown, wanted: readonly string[]) {
+  const { flatCallTracer: calls, prestateTracer } = result as Readonly<{
+    flatCallTracer: readonly FlatCall[];
+    prestateTracer: StateDifference;
+  }>;
+  const { pre, post } = prestateTracer;
+  const changed = Object.keys({ ...pre, ...post }).toSorted();
+  const shown = calls.map(({ action, error, result: made = null, subtraces, traceAddress, type }) => ({
+    action,
+    ...(error !== undefined && { error }),
+    result: made,
+    subtraces,
+    traceAddress,
+    type,
+  }));
+  const top = calls[0]?.result;
+  return {
+    output: top?.['output'] ?? top?.['code'] ?? '0x',
+    stateDiff: wanted.includes('stateDiff')
+      ? Object.fromEntries(changed.map((name) => [name, accountChange(pre[name], post[name])]))
+      : null,
+    trace: wanted.includes('trace') ? shown : [],
+    vmTrace: null,
+  };
 }
 
 /** Methods that execute transactions again, and show their calls and what they changed as OpenEthereum did. */

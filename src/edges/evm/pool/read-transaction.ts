@@ -21,7 +21,7 @@ const blobType = 3;
 /** Reads a transaction as a wallet sends it. Fails with `CONFLICT`, in words that wallets know, where it is none. */
 export function readTransaction(
   raw: Uint8Array,
-  { common }: TransactionBounds,
+  { common }: Pick<TransactionBounds, 'common'>,
   submittedAt: number,
 ): SignedTransaction {
   if (raw.length > mostBytes) throw refused(`oversized data: transaction size ${raw.length}`);

@@ -187,6 +187,42 @@ test('a header that there is not is null, and a replay shows what changed', asyn
   expect(await ask('trace_replayTransaction', `0x${'ab'.repeat(32)}`, ['trace'])).toBe(null);
 });
 
+test('calls that are not sent show what they would do, each on what those before it left', async () => {
+  const stranger: Hex = `0x${'55'.repeat(20)}`;
+  const payment = { from: funded, to: stranger, value: '0x5' };
+  const passed = { from: stranger, to: heir, value: '0x5' };
+  const kinds = ['stateDiff', 'trace'];
+  const before = await ask('eth_getBalance', stranger, 'latest');
+  const one = await ask('trace_call', payment, kinds);
+  expect(one).toMatchObject({
+    output: '0x',
+    vmTrace: null,
+    stateDiff: { [stranger]: { balance: { '+': '0x5' } } },
+    trace: [{ type: 'call', action: { callType: 'call', from: funded, to: stranger, value: '0x5' }, traceAddress: [] }],
+  });
+  const spent = { from: '0x5', to: '0x0' };
+  expect(
+    await ask('trace_callMany', [
+      [payment, kinds],
+      [passed, kinds],
+    ]),
+  ).toMatchObject([one, { stateDiff: { [stranger]: { balance: { '*': spent } } }, trace: [{ action: passed }] }]);
+  expect(await ask('trace_callMany', [[passed, kinds]])).toBe(-32000);
+  expect(await ask('trace_call', payment, [], 'latest')).toMatchObject({ stateDiff: null, trace: [] });
+  expect(await ask('trace_callMany', Array.from({ length: 101 }, () => [payment, []]))).toBe(-32602);
+  const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n, gasLimit: 50_000n };
+  const tx = createFeeMarket1559Tx(
+    { chainId: 76857769n, nonce: nonce + 9n, ...fees, to: stranger, value: 5n },
+    { common },
+  );
+  const raw = bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize());
+  const replayed = (await ask('trace_rawTransaction', raw, kinds)) as { stateDiff: object; trace: object };
+  expect(replayed).toMatchObject({ stateDiff: { [stranger]: { balance: { '+': '0x5' } } } });
+  expect(replayed.trace).toMatchObject([{ action: { from: funded, to: stranger, gas: '0x7148' } }]);
+  expect(await ask('trace_rawTransaction', raw.slice(0, -2), kinds)).toBe(-32000);
+  expect(await ask('eth_getBalance', stranger, 'latest')).toBe(before);
+});
+
 test('searches page by page towards both ends, the newest first', async () => {
   const hashesOf = (answer: unknown): string[] => (answer as { txs: { hash: string }[] }).txs.map(({ hash }) => hash);
   const all = hashesOf(await ask('ots_searchTransactionsBefore', funded, 0, 100));
