@@ -209,7 +209,12 @@ test('calls that are not sent show what they would do, each on what those before
   ).toMatchObject([one, { stateDiff: { [stranger]: { balance: { '*': spent } } }, trace: [{ action: passed }] }]);
   expect(await ask('trace_callMany', [[passed, kinds]])).toBe(-32000);
   expect(await ask('trace_call', payment, [], 'latest')).toMatchObject({ stateDiff: null, trace: [] });
-  expect(await ask('trace_callMany', Array.from({ length: 101 }, () => [payment, []]))).toBe(-32602);
+  expect(
+    await ask(
+      'trace_callMany',
+      Array.from({ length: 101 }, () => [payment, []]),
+    ),
+  ).toBe(-32602);
   const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n, gasLimit: 50_000n };
   const tx = createFeeMarket1559Tx(
     { chainId: 76857769n, nonce: nonce + 9n, ...fees, to: stranger, value: 5n },
