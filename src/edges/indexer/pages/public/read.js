@@ -94,9 +94,15 @@ export async function readNow(address) {
   const response = await fetch(address, { headers: { accept: 'application/json' } });
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
-  if (!response.ok) throw new Refused(body?.error ?? `${address} answers ${response.status}`, response.status);
+  if (!response.ok) throw new Refused(refusalIn(body) ?? `${address} answers ${response.status}`, response.status);
   if (body?.error?.message) throw new Refused(body.error.message, 200, body.error.code);
   return { body, headers: response.headers };
+}
+
+/** The words of a refusal; those of `/readyz` are its reasons. @param {any} body @returns {string | undefined} */
+function refusalIn(body) {
+  const reasons = /** @type {{ component: string, message: string }[]} */ (body?.reasons ?? []);
+  return body?.error ?? (reasons.map(({ component, message }) => `${component}: ${message}`).join('; ') || undefined);
 }
 
 /** JSON, or the text where it is none. @param {string} text */
