@@ -56,6 +56,16 @@ export function number(value, digits = 0) {
 }
 
 /**
+ * So many of a thing, such as `1 peer` and `2 peers`.
+ *
+ * @param {number | null | undefined} value
+ * @param {string} noun
+ */
+export function counted(value, noun) {
+  return `${number(value)} ${value === 1 ? noun : `${noun}s`}`;
+}
+
+/**
  * An amount in the smallest unit, as coins of 10^decimals.
  *
  * @param {bigint | string} amount

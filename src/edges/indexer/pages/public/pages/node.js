@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { ActionListing, NodeAnswer, PageProps, PaymentsAnswer, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
-import { coins, number } from '../format.js';
+import { coins, counted, number } from '../format.js';
 import { useRead } from '../read.js';
 import { asOf, link } from '../router.js';
 import { Facts, Json, Outcome, Sheet, State, Time } from '../ui.js';
@@ -53,7 +53,7 @@ export function Node({ parts: { id = '' } }) {
           <${Facts}
             of=${paid.map(({ denom, total_amount: total, payment_count: count }) => [
               denom === 'ulume' ? 'LUME' : denom,
-              `${denom === 'ulume' ? coins(total, 6) : total} in ${number(count)} transactions`,
+              `${denom === 'ulume' ? coins(total, 6) : total} in ${counted(count, 'transaction')}`,
             ])}
           />
         <//>

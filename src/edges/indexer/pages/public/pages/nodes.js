@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { WithHeaders, FleetAnswer, NodeAnswer, NodePage, PageProps, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
-import { number, short } from '../format.js';
+import { counted, number, short } from '../format.js';
 import { read, useAnswer, useRead } from '../read.js';
 import { asOf, go, link } from '../router.js';
 import { Strip } from '../uptime.js';
@@ -62,8 +62,8 @@ function Card({ node }) {
     <p class="quiet">
       ${
         stateOf(node) === 'up'
-          ? html`cpu ${number(node.cpu_usage_percent, 0)} %, ${number(node.peer_count)} peers`
-          : html`${number(node.failed_probe_counter)} failed in a row,
+          ? html`cpu ${number(node.cpu_usage_percent, 0)} %, ${counted(node.peer_count, 'peer')}`
+          : html`${number(node.failed_probe_counter)} failed in a row,${' '}
             ${node.last_seen_at === null ? 'never seen' : html`seen <${Time} at=${node.last_seen_at} />`}`
       }
     </p>
