@@ -1,6 +1,7 @@
 import { createAddressFromPrivateKey } from '@ethereumjs/util';
 import type { TypedTransaction } from '@ethereumjs/tx';
 import { contentsOf } from '../../../src/edges/evm/chain/block-contents.ts';
+import type { ChainBlocks } from '../../../src/edges/evm/chain/chain-blocks.ts';
 import { MemoryBlocks } from '../histories/memory-blocks.ts';
 import { News } from '../../../src/edges/evm/chain/news.ts';
 import { readBlobTransaction } from '../../../tools/foreign-chain/shown-pool.ts';
@@ -33,12 +34,14 @@ type Options = Readonly<{
   messageMs?: number;
   /** How long a call may take. */
   callMs?: number;
+  /** What JSON-RPC reads otherwise than from the chain's own blocks. */
+  otherwise?: (blocks: ChainBlocks) => Partial<ChainBlocks>;
 }>;
 
 /** Runs a chain on the real executor that seals each transaction at once, and on top of that at an interval. */
 export async function startSealingChain(options: Options = {}): Promise<SealingChain> {
   const { namespaces = ['eth', 'net', 'web3', 'rpc'], everyMs, logger = quiet, origins = '*', messageMs } = options;
-  const { callMs: timeoutMs = 5_000 } = options;
+  const { callMs: timeoutMs = 5_000, otherwise = () => ({}) } = options;
   const { postgres, network } = await migratedDatabase();
   const accounts = { [funded]: { balance: '0x56bc75e2d63100000' } };
   const config = networkChain({ chainId: 76857769, seconds: 1_700_000_000, accounts });
@@ -76,8 +79,9 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const hashOf = (tx: TypedTransaction): string => `0x${Buffer.from(tx.hash()).toString('hex')}`;
   const get = (hash: string) => waiting.find((tx) => hashOf(tx) === hash);
   const pool = { submit, pending: () => waiting, queued: () => [], get };
+  const context = { config, forks, blocks: Object.assign(blocks, otherwise(blocks)), reads, pool, news, gasCap: 50_000_000n, version: '0.0.0' };
   const served = await serveRpc(
-    { config, forks, blocks, reads, pool, news, gasCap: 50_000_000n, version: '0.0.0', enabled: new Set(namespaces) },
+    { ...context, enabled: new Set(namespaces) },
     { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger, ...(messageMs !== undefined && { messageMs }) },
   );
   const sealing = everyMs === undefined ? undefined : setInterval(() => void seal(), everyMs);

@@ -1,5 +1,6 @@
 import { hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
+import { passes } from '../../../kit/errors.ts';
 import { poll } from '../../../kit/repeat.ts';
 import { LongList } from '../../json-rpc/long-list.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
@@ -28,9 +29,14 @@ const notYet = 4;
 async function sendAndWait(context: MethodContext, raw: Hex, wantedMs = longestWaitMs): Promise<unknown> {
   const sent = await context.pool.submit(hexToBytes(raw));
   const waiting = { everyMs: againMs, withinMs: Math.min(wantedMs, longestWaitMs) };
-  const receipt = await poll(() => receiptOf(context, sent), waiting);
+  const receipt = await poll(() => receiptOf(context, sent).catch(unlessAway), waiting);
   if (receipt === undefined) throw new RpcError(notYet, 'the transaction is in no block yet', sent);
   return receipt;
+}
+
+/** A store that is away for now says nothing about a transaction that was taken in. */
+function unlessAway(caught: unknown): undefined {
+  if (!passes(caught)) throw caught;
 }
 
 /** Methods that show the results of transactions. */

@@ -20,8 +20,8 @@ export type Submitting = Readonly<{
 /**
  * Takes a transaction in for good: checks it, and answers once the broker has it.
  *
- * Sent again while it waits, it is answered again; once it is in a block, it is refused, and one that was dropped is
- * submitted anew. Fails with `CONFLICT` in words that wallets know.
+ * Sent again while it waits, it is answered again, and not before the broker has what was sent first; once it is in a
+ * block, it is refused, and one that was dropped is submitted anew. Fails with `CONFLICT` in words that wallets know.
  */
 export async function submitTransaction(
   { log, pool, bounds, account, now }: Submitting,
@@ -34,7 +34,6 @@ export async function submitTransaction(
   if (sent.nonce < admission.account.nonce)
     throw new AppError('CONFLICT', `nonce too low: next nonce ${admission.account.nonce}, tx nonce ${sent.nonce}`);
   const answer = pool.admit(sent, admission);
-  if (answer.kind === 'known') return sent;
   if (answer.kind === 'refused') throw new AppError('CONFLICT', answer.reason);
   const { hash } = sent;
   const submission = submissionOf(sent);
@@ -44,7 +43,10 @@ export async function submitTransaction(
     if (states.get(hash)?.state === 'sealed') throw new AppError('CONFLICT', 'already known: a block holds it');
     return sent;
   } catch (caught) {
-    pool.remove(hash);
+    if (answer.kind === 'admitted') {
+      pool.remove(hash);
+      if (answer.replaced) pool.admit(answer.replaced, admission);
+    }
     throw caught;
   }
 }

@@ -7,6 +7,7 @@ import { SettleSubmissions, type Fate } from '../../../../src/commands/ledger/su
 import { TransactionPool } from '../../../../src/commands/ledger/transaction-pool.ts';
 import { dispatch } from '../../../../src/edges/bus.ts';
 import type { SignedTransaction } from '../../../../src/edges/evm/pool/read-transaction.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import type { Log } from '../../../../src/engine/log/log.ts';
 import { freshLog } from '../../ledger/ledger-under-test.ts';
 
@@ -71,6 +72,28 @@ test.each<Fate>([
     await settle(fresh.log, hash, fate);
     pool.remove(hash);
   }
+});
+
+test('sent twice at once, it is answered once the broker has it, and leaves what it was to replace where not', async () => {
+  await using fresh = await freshLog();
+  const pool = new TransactionPool<SignedTransaction>();
+  const account = () => Promise.resolve({ nonce: 0n, balance: 10n ** 18n });
+  const bounds = { common, chainId, feeFloor: 1n };
+  const away = Promise.withResolvers<never>();
+  away.promise.catch(() => undefined);
+  const appends = [fresh.log.append, () => away.promise, () => away.promise];
+  const append: Log['append'] = async (...given) => await (appends.shift() ?? fresh.log.append)(...given);
+  const submitting = { log: { ...fresh.log, append }, pool, bounds, account, now: () => Date.now() };
+  const payment = (times: bigint) => {
+    const fees = { maxFeePerGas: times * 10n ** 10n, maxPriorityFeePerGas: times, gasLimit: 21_000n };
+    const unsigned = createFeeMarket1559Tx({ chainId, nonce: 0n, to: `0x${'5b'.repeat(20)}`, ...fees }, { common });
+    return unsigned.sign(new Uint8Array(32).fill(7)).serialize();
+  };
+  const { hash } = await submitTransaction(submitting, payment(1n));
+  const twice = [0, 1].map(() => submitTransaction(submitting, payment(2n)));
+  away.reject(new AppError('UNAVAILABLE', 'The broker did not acknowledge an append'));
+  for (const one of await Promise.allSettled(twice)) expect(one).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
+  expect(pool.pending().map((one) => one.hash)).toEqual([hash]);
 });
 
 test('calldata below the floor of EIP-7623 is refused', async () => {

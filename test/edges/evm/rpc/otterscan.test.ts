@@ -1,7 +1,9 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import { bytesToHex, createAddressFromString, createContractAddress, hexToBytes } from '@ethereumjs/util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createForks } from '../../../../src/edges/evm/executor/forks.ts';
+import type { ChainBlocks } from '../../../../src/edges/evm/chain/chain-blocks.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import { networkChain } from '../../../../src/edges/evm/executor/state/genesis.ts';
 import type { Hex } from '../../../../src/edges/evm/executor/outcome.ts';
 import { funded, fundedKey, type SealingChain, startSealingChain } from '../../../support/chains/sealing-chain.ts';
@@ -14,10 +16,12 @@ beforeAll(async () => {
 });
 afterAll(async () => await chain.stop());
 
-async function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+const ask = (method: string, ...params: readonly unknown[]) => askAt(chain.url, method, ...params);
+
+async function askAt(url: string, method: string, ...params: readonly unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const headers = { 'content-type': 'application/json' };
-  const answer = (await (await fetch(chain.url, { method: 'POST', body, headers })).json()) as {
+  const answer = (await (await fetch(url, { method: 'POST', body, headers })).json()) as {
     result?: unknown;
     error?: { code: number };
   };
@@ -47,6 +51,21 @@ const heir: Hex = `0x${'77'.repeat(20)}`;
 const forwards = `5f5f5f5f3473${heir.slice(2)}5af100`;
 /** Reverts with four bytes. */
 const reverts = '63deadbeef5f526004601cfd';
+
+test('whoever sends and waits is answered with the receipt, also where blocks cannot be read for a moment', async () => {
+  let lost = 2;
+  const otherwise = (blocks: ChainBlocks): Partial<ChainBlocks> => {
+    const own = blocks.ofTransaction.bind(blocks);
+    const away = new AppError('UNAVAILABLE', 'PostgreSQL does not answer for now');
+    return { ofTransaction: async (hash) => await (lost-- > 0 ? Promise.reject(away) : own(hash)) };
+  };
+  const away = await startSealingChain({ otherwise });
+  onTestFinished(() => away.stop());
+  const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n, gasLimit: 21_000n };
+  const tx = createFeeMarket1559Tx({ chainId: 76857769n, nonce: 0n, to: heir, ...fees }, { common });
+  const raw = bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize());
+  expect(await askAt(away.url, 'eth_sendRawTransactionSync', raw)).toMatchObject({ status: '0x1', to: heir });
+});
 
 test('what a stock Otterscan requests is answered from blocks, traces and states', async () => {
   expect(await ask('ots_getApiLevel')).toBe(8);
