@@ -66,8 +66,9 @@ async function move(
 function stepsOf(history: readonly Told[]): string[] {
   const startMs = Date.parse(history[0]?.created_at ?? '');
   return history.map(({ status, data, created_at: at }) => {
-    const { iteration, supernode } = data as { iteration?: number; supernode?: string };
-    return `${Date.parse(at) - startMs} ${status.replace(/^\w+:/, '')} ${iteration ?? ''} ${supernode ?? ''}`.trim();
+    const { iteration, supernode, previous_error: why } = data as Record<string, string | undefined>;
+    const words = [Date.parse(at) - startMs, status.replace(/^\w+:/, ''), iteration, supernode, why];
+    return words.filter((word) => word !== undefined).join(' ');
   });
 }
 

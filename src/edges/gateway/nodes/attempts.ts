@@ -87,19 +87,20 @@ export async function* tryNodes<T>(
 }
 
 /**
- * Returns what frees the room of an attempt where there is room: always for the first, and beside a slow one as far as
- * the gateway has some; a node has one attempt of a task at a time.
+ * Returns what frees the room of an attempt where there is room: always for the first, and beside slow ones as far as
+ * the gateway has some; none is beside another of its own node, or beside two whose nodes have all of the bytes.
  */
 function roomFor<T>(
   node: StoringNode,
   running: readonly RunningAttempt<T>[],
   hedges: Hedges | undefined,
 ): (() => void) | undefined {
-  const [other, ...more] = running;
-  if (!other) return () => undefined;
-  const { attempt } = other;
-  if (more.length > 0 || !attempt.watch.isSlow() || attempt.node.account === node.account) return undefined;
-  return hedges?.reserve();
+  if (running.length === 0) return () => undefined;
+  if (!hedges || running.length >= hedges.atOnce) return undefined;
+  if (running.some(({ attempt: { watch, node: other } }) => !watch.isSlow() || other.account === node.account))
+    return undefined;
+  const working = running.filter(({ attempt: { watch } }) => !['dialling', 'sending'].includes(watch.phase()));
+  return working.length < 2 ? hedges.reserve() : undefined;
 }
 
 function firstState<T>(

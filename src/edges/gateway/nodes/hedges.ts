@@ -17,6 +17,8 @@ export type Hedges = Readonly<{
    * usual one, if there is any.
    */
   patienceMs: (phase: AttemptPhase, bytes: number) => number | undefined;
+  /** Attempts of one task that may be made beside each other. */
+  atOnce: number;
   /** Room for one more attempt beside another: returns what frees it, or undefined where there is none. */
   reserve: () => (() => void) | undefined;
 }>;
@@ -25,25 +27,33 @@ const remembered = 50;
 const fewest = 3;
 const most = 8;
 
-/** A download may be begun twice at little cost, so it needs no experience. */
-const usualDownloadMs = 2_000;
+/** What holds without experience: silences after which an attempt is slow, and how many attempts a task may have. */
+export type HedgeRules = Readonly<{ usualMs?: Partial<Record<AttemptPhase, number>>; atOnce?: number }>;
+
+/**
+ * A node that is silent before it has all of a file has done nothing with it, so another may be begun at little cost;
+ * one that works with it may need its time.
+ */
+const uploadRules: HedgeRules = { usualMs: { dialling: 2_000, sending: 5_000 }, atOnce: 3 };
+const downloadRules: HedgeRules = { usualMs: { dialling: 2_000, sending: 2_000 } };
 
 /** Makes those of a gateway: each direction has a room of its own. */
 export function createGatewayHedges(): GatewayHedges {
-  return { uploads: createHedges(), downloads: createHedges(usualDownloadMs) };
+  return { uploads: createHedges(uploadRules), downloads: createHedges(downloadRules) };
 }
 
 /** No attempt is known at first; at most eight are beside another at once. */
-export function createHedges(usualMs?: number): Hedges {
+export function createHedges({ usualMs = {}, atOnce = 2 }: HedgeRules = {}): Hedges {
   const recent: PacedAttempt[] = [];
   let reserved = 0;
   return {
+    atOnce,
     record: (attempt) => {
       recent.push(attempt);
       if (recent.length > remembered) recent.shift();
     },
     patienceMs: (phase, bytes) => {
-      if (recent.length < fewest) return usualMs;
+      if (recent.length < fewest) return usualMs[phase];
       // A node encodes and stores a larger file for longer; dialling and the pace of bytes do not depend on the size.
       const scale = (one: PacedAttempt): number => Math.max(1, bytes / Math.max(1, one.bytes));
       const silences = recent.map((one) => (one.silences.get(phase) ?? 0) * (phase === 'processing' ? scale(one) : 1));

@@ -170,6 +170,18 @@ describe('an upload whose node is slow', () => {
     expect([history.at(-1)?.status, held.most]).toEqual(['sdk:completed', 2]);
   });
 
+  it('is given to a third node beside two that take none of it', async () => {
+    const deaf: Misdeed = () => ({
+      async *register(_, { signal }) {
+        yield* [];
+        if (!signal.aborted) await once(signal, 'abort');
+      },
+    });
+    const { history } = await uploaded([deaf, deaf, () => ({})], { ...quickPace(), atOnce: 3 });
+    expect(attempts(history)).toMatchObject([{ iteration: 1 }, { message: beside }, { message: beside }]);
+    expect(history.at(-1)?.status).toBe('sdk:completed');
+  });
+
   it('waits where a gateway has all the attempts beside others that it may have', async () => {
     const hedges = quickPace();
     while (hedges.reserve());
@@ -250,47 +262,5 @@ describe('a download whose node is slow', () => {
     const { history, said, isWhole } = await fetched([slow, () => ({})], changes);
     expect(attempts(history)).toMatchObject([{ iteration: 1 }, { iteration: 2, message: beside }]);
     expect([history.at(-1)?.status, isWhole, said]).toEqual(['sdk:completed', true, ['lumera1node0 succeeded']]);
-  });
-});
-
-describe('createHedges', () => {
-  const recorded = (some: readonly Readonly<{ silenceMs: number; tookMs: number; bytes?: number }>[]): Hedges => {
-    const hedges = createHedges();
-    for (const { silenceMs, tookMs, bytes: size = 1_000 } of some)
-      hedges.record({ bytes: size, tookMs, silences: new Map([['processing', silenceMs]]) });
-    return hedges;
-  };
-
-  it('calls nothing slow before it knows three attempts, but by a usual silence', () => {
-    const two = recorded([1, 2].map((silenceMs) => ({ silenceMs, tookMs: 1 })));
-    expect(two.patienceMs('processing', 1_000)).toBeUndefined();
-    expect(createHedges(7).patienceMs('sending', 1_000)).toBe(7);
-  });
-
-  it('calls twice the p90 of silences slow, at least a quarter of what an attempt takes, and more for larger files', () => {
-    const hedges = recorded(Array.from({ length: 10 }, (_, index) => ({ silenceMs: (index + 1) * 10, tookMs: 200 })));
-    expect(hedges.patienceMs('processing', 1_000)).toBe(180);
-    expect(hedges.patienceMs('processing', 500)).toBe(180);
-    expect(hedges.patienceMs('processing', 10_000)).toBe(1_800);
-    expect(hedges.patienceMs('dialling', 1_000)).toBe(50);
-    expect(hedges.patienceMs('dialling', 4_000)).toBe(200);
-  });
-
-  it('follows the latest fifty, so that a slow network is soon the usual one', () => {
-    const hedges = recorded([
-      ...Array.from({ length: 50 }, () => ({ silenceMs: 10, tookMs: 10 })),
-      ...Array.from({ length: 50 }, () => ({ silenceMs: 500, tookMs: 600 })),
-    ]);
-    expect(hedges.patienceMs('processing', 1_000)).toBe(1_000);
-  });
-
-  it('has eight at once at most, and each once given back', () => {
-    const hedges = createHedges();
-    const frees = Array.from({ length: 8 }, () => hedges.reserve());
-    expect(hedges.reserve()).toBeUndefined();
-    frees[0]?.();
-    frees[0]?.();
-    expect(hedges.reserve()).toBeDefined();
-    expect(hedges.reserve()).toBeUndefined();
   });
 });
