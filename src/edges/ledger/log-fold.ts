@@ -97,11 +97,21 @@ async function readOn(
   throw new AppError('UNAVAILABLE', 'Reading the log of the ledger was stopped before its end');
 }
 
-/** Applies the events of the log beyond the chain. */
-export async function catchUp(chain: Chain, log: LedgerLog, signal: AbortSignal): Promise<void> {
+/**
+ * Applies the events of the log beyond the chain. Fails with `UNAVAILABLE` where they do not come in time: the log may
+ * have lost its end since it said where that is, and whoever seals would wait for an event that is its own to write.
+ */
+export async function catchUp(
+  chain: Chain,
+  log: LedgerLog,
+  { signal, withinMs = catchUpMs }: Readonly<{ signal: AbortSignal; withinMs?: number }>,
+): Promise<void> {
   const last = await lastSequence(log);
-  if (last > chain.sequence) await readOn(chain, { log, last }, signal);
+  if (last > chain.sequence)
+    await readOn(chain, { log, last }, AbortSignal.any([signal, AbortSignal.timeout(withinMs)]));
 }
+
+const catchUpMs = 30_000;
 
 /**
  * Applies every block that any process seals, until the signal aborts.

@@ -138,12 +138,12 @@ export class Sealer {
       const { last } = await dispatch(this.#log, new AdvanceChain(new Map([['chain', step]]), { at: time }, known));
       if (last) await chain.apply([{ fact, sequence: last.sequence - last.ids.length + 1, drafted: evm }]);
       // Another one has sealed, or more than the block was written.
-      if (last?.ids.length !== 1) await catchUp(chain, this.#log, signal);
+      if (last?.ids.length !== 1) await catchUp(chain, this.#log, { signal });
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && part.batch.length + part.ready.length > 0)
         return await this.#sealLess(part, wanted, signal);
       // Whether the block is stored is unknown, or another process sealed one: the log decides.
-      await catchUp(chain, this.#log, signal);
+      await catchUp(chain, this.#log, { signal });
       if (chain.sequence === before) throw caught;
     }
   }

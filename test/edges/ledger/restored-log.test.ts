@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
+import { catchUp, openChain } from '../../../src/edges/ledger/log-fold.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
@@ -66,3 +67,20 @@ async function opened() {
   const connection = await connectNats({ ...testNats(), name: 'ledger test' });
   return { connection, [Symbol.asyncDispose]: () => connection.close() };
 }
+
+test('whoever reads on to an end that the log has lost meanwhile is not held up by it for ever', async () => {
+  const network = freshNetwork();
+  await using nc = await opened();
+  await ensureStreams(nc.connection, network);
+  const log = createLog(nc.connection, network);
+  const { signal } = new AbortController();
+  const beginning = () => localBeginning(seed, Date.now());
+  const chain = await openChain(log, { beginning, execution: executeInMemory }, signal);
+  const last: typeof log.last = async (...asked) => {
+    const stored = await log.last(...asked);
+    return new Map([...stored].map(([entity, one]) => [entity, { ...one, sequence: one.sequence + 1 }]));
+  };
+  await expect(catchUp(chain, { ...log, last }, { signal, withinMs: 100 })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+});

@@ -46,7 +46,7 @@ export function openStoreKills(program: Program): StoreKills {
   const cosmos = startTransfers(urls['chain'] ?? '');
   const files = startFiles(urls['gateway'] ?? '');
   const explain = (what: string, cause?: unknown): never => {
-    const last = program.log.filter(({ level }) => level === 'fatal' || level === 'error').slice(-3);
+    const last = program.log.filter(({ level }) => ['fatal', 'error', 'warn'].includes(level)).slice(-8);
     throw new Error(`${what}: ${JSON.stringify(last)}`, { cause });
   };
   const failures = [
@@ -57,9 +57,13 @@ export function openStoreKills(program: Program): StoreKills {
   ];
   for (const failure of failures) failure.catch(() => undefined);
   const progress = async (): Promise<void> => {
-    const before = [ethereum.acknowledged.size, cosmos.acknowledged.size] as const;
-    const goesOn = () => ethereum.acknowledged.size > before[0] && cosmos.acknowledged.size > before[1];
-    await Promise.race([until('transactions of both kinds are acknowledged', goesOn, withinMs), ...failures]);
+    const size = () => [ethereum.acknowledged.size, cosmos.acknowledged.size] as const;
+    const before = size();
+    const goesOn = () => size()[0] > before[0] && size()[1] > before[1];
+    const going = until('transactions of both kinds are acknowledged', goesOn, withinMs).catch((caught: unknown) =>
+      explain(`${String(caught)} (${before.join(' and ')} were, now ${size().join(' and ')})`, caught),
+    );
+    await Promise.race([going, ...failures]);
   };
   return {
     kill: async (store, random) => {
