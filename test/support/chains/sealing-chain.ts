@@ -79,7 +79,16 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   const hashOf = (tx: TypedTransaction): string => `0x${Buffer.from(tx.hash()).toString('hex')}`;
   const get = (hash: string) => waiting.find((tx) => hashOf(tx) === hash);
   const pool = { submit, pending: () => waiting, queued: () => [], get };
-  const context = { config, forks, blocks: Object.assign(blocks, otherwise(blocks)), reads, pool, news, gasCap: 50_000_000n, version: '0.0.0' };
+  const context = {
+    config,
+    forks,
+    blocks: Object.assign(blocks, otherwise(blocks)),
+    reads,
+    pool,
+    news,
+    gasCap: 50_000_000n,
+    version: '0.0.0',
+  };
   const served = await serveRpc(
     { ...context, enabled: new Set(namespaces) },
     { host: '127.0.0.1', httpPort: 0, wsPort: 0, origins, logger, ...(messageMs !== undefined && { messageMs }) },
