@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type pg from 'pg';
@@ -63,7 +64,7 @@ describe('createPools with an address that has options of its own', () => {
 });
 
 /** The folder of a socket that listens, and takes in none of those that connect, as a server does that is frozen. */
-async function frozenServer(): Promise<Readonly<{ host: string; end: () => Promise<unknown> }>> {
+async function frozenServer(): Promise<Readonly<{ host: string; end: () => Promise<void> }>> {
   const folder = temporaryFolder();
   const program = `
     const { parentPort, workerData } = require('node:worker_threads');
@@ -73,7 +74,11 @@ async function frozenServer(): Promise<Readonly<{ host: string; end: () => Promi
     });`;
   const worker = new Worker(program, { eval: true, workerData: path.join(folder, '.s.PGSQL.5432') });
   await once(worker, 'message');
-  return { host: folder, end: () => worker.terminate() };
+  const end = async (): Promise<void> => {
+    await worker.terminate();
+    rmSync(folder, { recursive: true });
+  };
+  return { host: folder, end };
 }
 
 describe('createReader', () => {
