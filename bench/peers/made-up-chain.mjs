@@ -1,4 +1,7 @@
-/** A chain for ponder that is made up as it is asked: every block holds one transaction with a hundred logs. */
+/**
+ * A chain for ponder that is made up as it is asked: every block holds one transaction with a hundred logs, which are of
+ * probes of nodes, or of steps of actions.
+ */
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { toEventSelector } from 'viem';
@@ -6,10 +9,27 @@ import { toEventSelector } from 'viem';
 export const logsPerBlock = 100;
 
 const contract = '0x00000000000000000000000000000000000be7c4';
-const topic = toEventSelector('event Probed(uint256 node, uint256 peers, uint256 at)');
+/** What each kind of chain logs: its topic, and the words of an event. */
+const kinds = {
+  probes: {
+    topic: toEventSelector('event Probed(uint256 node, uint256 peers, uint256 at)'),
+    words: (event, rows) => [event % rows, event % 97, 1_700_000_000 + event],
+  },
+  steps: {
+    topic: toEventSelector('event Moved(uint256 action, uint256 step, uint256 amount)'),
+    words: (event) => [
+      Math.floor(event / stepsAtOnce) * atOnce + (event % atOnce),
+      Math.floor((event % stepsAtOnce) / atOnce),
+      100 + (event % 9_000),
+    ],
+  },
+};
+/** So many actions take their three steps beside each other. */
+const atOnce = 50;
+const stepsAtOnce = 3 * atOnce;
 const beyond = 200;
 
-/** Serves JSON-RPC on loopback; the address names the chain: `/<id>/<blocks>/<rows>`. */
+/** Serves JSON-RPC on loopback; the address names the chain: `/<id>/<blocks>/<rows>/<kind>`. */
 export async function startChain() {
   const server = createServer((request, response) => void reply(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -20,11 +40,12 @@ export async function startChain() {
 }
 
 async function reply(request, response) {
-  const [id, blocks, rows] = request.url.split('/').slice(1).map(Number);
+  const [id, blocks, rows] = request.url.split('/').slice(1, 4).map(Number);
+  const kind = kinds[request.url.split('/')[4]];
   const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
   const answers = [body]
     .flat()
-    .map((one) => ({ jsonrpc: '2.0', id: one.id, result: answer(one, { id, blocks, rows }) }));
+    .map((one) => ({ jsonrpc: '2.0', id: one.id, result: answer(one, { id, blocks, rows, kind }) }));
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
 }
@@ -40,20 +61,23 @@ function answer({ method, params }, chain) {
     case 'eth_getBlockByHash':
       return block(Number(BigInt(params[0]) & 0xffffffffn));
     case 'eth_getLogs':
-      return logs(Number(params[0].fromBlock), Math.min(Number(params[0].toBlock), chain.blocks), chain.rows);
+      return logs(Number(params[0].fromBlock), Math.min(Number(params[0].toBlock), chain.blocks), chain);
     default:
       throw new Error(`The chain knows no ${method}`);
   }
 }
 
-function logs(from, to, rows) {
+function logs(from, to, { rows, kind }) {
   return Array.from({ length: Math.max(0, to - from + 1) * logsPerBlock }, (_, place) => {
     const number = from + Math.floor(place / logsPerBlock);
     const event = (number - 1) * logsPerBlock + (place % logsPerBlock);
     return {
       address: contract,
-      topics: [topic],
-      data: `0x${[event % rows, event % 97, 1_700_000_000 + event].map((word) => word.toString(16).padStart(64, '0')).join('')}`,
+      topics: [kind.topic],
+      data: `0x${kind
+        .words(event, rows)
+        .map((word) => word.toString(16).padStart(64, '0'))
+        .join('')}`,
       blockNumber: hex(number),
       blockHash: hashOf(number, 'b'),
       transactionHash: hashOf(number, 'c'),

@@ -30,17 +30,17 @@ await serve(
       await symlink(path.join(here, 'node_modules'), path.join(project, 'node_modules'));
       await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
     },
-    rebuild: async ({ events, rows }) => {
-      const key = `${events}/${rows}`;
+    rebuild: async ({ events, rows, kind }) => {
+      const key = `${events}/${rows}/${kind}`;
       if (!cached.has(key)) {
         cached.set(key, 31_337 + cached.size);
-        await backfill({ id: cached.get(key), events, rows });
+        await backfill({ id: cached.get(key), events, rows, kind });
       }
-      return events / (await backfill({ id: cached.get(key), events, rows }));
+      return events / (await backfill({ id: cached.get(key), events, rows, kind }));
     },
     /** Serves GraphQL over tables that are filled by SQL; gives back the port. */
     serve: async ({ actions, supernodes }) => {
-      serving = await start({ id: 31_000, blocks: 1, rows: 1 });
+      serving = await start({ id: 31_000, blocks: 1, rows: 1, kind: 'probes' });
       await serving.said('Completed backfill');
       await fill(serving.schema, { actions, supernodes });
       return serving.port;
@@ -54,15 +54,17 @@ await serve(
 );
 
 /** Seconds that ponder itself states for the whole backfill. */
-async function backfill({ id, events, rows }) {
-  const run = await start({ id, blocks: events / logsPerBlock, rows });
+async function backfill({ id, events, rows, kind }) {
+  const run = await start({ id, blocks: events / logsPerBlock, rows, kind });
   try {
     const { duration } = await run.said('Completed backfill');
     const { rows: found } = await pool.query(
-      `select count(*)::int as rows, sum(probes)::int as probes from ${run.schema}.node`,
+      kind === 'probes'
+        ? `select count(*)::int as rows, sum(probes)::int as events from ${run.schema}.node`
+        : `select count(*)::int as rows, sum(steps)::int as events from ${run.schema}.life`,
     );
-    if (found[0].rows !== rows || found[0].probes !== events)
-      throw new Error(`${found[0].probes} of ${events} events in ${found[0].rows} of ${rows} rows`);
+    if (found[0].rows !== rows || found[0].events !== events)
+      throw new Error(`${found[0].events} of ${events} events in ${found[0].rows} of ${rows} rows`);
     return duration / 1000;
   } finally {
     await run.stop();
@@ -70,7 +72,7 @@ async function backfill({ id, events, rows }) {
   }
 }
 
-async function start({ id, blocks, rows }) {
+async function start({ id, blocks, rows, kind }) {
   const [port, schema] = [await freePort(), `ponder${++schemas}`];
   const program = path.join(here, 'node_modules/ponder/dist/esm/bin/ponder.js');
   const options = ['--root', project, '--schema', schema, '--port', port, '--hostname', '127.0.0.1'];
@@ -81,7 +83,7 @@ async function start({ id, blocks, rows }) {
       ...process.env,
       PONDER_TELEMETRY_DISABLED: 'true',
       BENCH_DATABASE: connectionString,
-      BENCH_RPC: `${chain.url}/${id}/${blocks}/${rows}`,
+      BENCH_RPC: `${chain.url}/${id}/${blocks}/${rows}/${kind}`,
       BENCH_CHAIN: id,
       BENCH_BLOCKS: blocks,
     },

@@ -6,7 +6,7 @@ export default createConfig({
   database: { kind: 'postgres', connectionString: BENCH_DATABASE },
   chains: { bench: { id: Number(BENCH_CHAIN), rpc: BENCH_RPC } },
   contracts: {
-    Probes: {
+    Log: {
       chain: 'bench',
       abi: [
         {
@@ -16,6 +16,15 @@ export default createConfig({
             { name: 'node', type: 'uint256', indexed: false },
             { name: 'peers', type: 'uint256', indexed: false },
             { name: 'at', type: 'uint256', indexed: false },
+          ],
+        },
+        {
+          type: 'event',
+          name: 'Moved',
+          inputs: [
+            { name: 'action', type: 'uint256', indexed: false },
+            { name: 'step', type: 'uint256', indexed: false },
+            { name: 'amount', type: 'uint256', indexed: false },
           ],
         },
       ],
