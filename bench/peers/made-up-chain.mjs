@@ -1,6 +1,6 @@
 /**
- * A chain for ponder that is made up as it is asked: every block holds one transaction with a hundred logs, which are of
- * probes of nodes, or of steps of actions.
+ * A chain for ponder that is made up as it is asked: every block holds one transaction with a hundred logs, of probes
+ * of nodes or of steps of actions.
  */
 import { createServer } from 'node:http';
 import { once } from 'node:events';
