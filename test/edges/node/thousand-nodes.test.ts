@@ -1,3 +1,4 @@
+import { blake3 } from '@noble/hashes/blake3.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
 import { createAcceptance } from '../../../src/edges/node/peers/acceptance.ts';
@@ -251,5 +252,19 @@ describe('a file', () => {
     await copies.repair();
     expect([...held.keys()]).toEqual([]);
     expect([lies, storage.index.file('8')]).toEqual([['node 1'], undefined]);
+  });
+
+  it('that was stored once and went away is no reason to blame who brings it again', async () => {
+    const { acceptance, storage, peers, lies } = await networkOf(3);
+    const [, honest, liar] = peers as [Peer, Peer, Peer];
+    const [file, other] = [Buffer.from('its bytes'), Buffer.from('none of its bytes')];
+    const dataHash = Buffer.from(blake3(file)).toString('base64');
+    const truth = { actionId: '9', dataHash, size: file.length, pieces: [hashPiece(file)] };
+    expect(await acceptance.manifest(truth, honest)).toBe(true);
+    await storage.pieces.put(file);
+    expect(await acceptance.isTrue('9')).toBe(true);
+    await storage.forget('9');
+    expect(await acceptance.manifest({ ...truth, pieces: [hashPiece(other)] }, liar)).toBe(true);
+    expect([await acceptance.manifest(truth, honest), lies]).toEqual([true, expect.not.arrayContaining(['node 1'])]);
   });
 });

@@ -52,6 +52,8 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
   const accept = async (manifest: Manifest, by: Peer): Promise<boolean> => {
     const { actionId } = manifest;
     const retained = index.file(actionId);
+    // What was proven is gone with the file: the next manifest may be anybody's.
+    if (!retained) proven.delete(actionId);
     if (retained && isSameManifest(retained, manifest)) return true;
     if (retained && (proven.has(actionId) || (await settle(actionId)))) {
       const isTrue = isSameManifest(index.file(actionId) ?? retained, manifest);
@@ -81,7 +83,7 @@ export function createAcceptance({ storage, mostOffered, onLie }: AcceptanceOpti
 
 type Settling = Readonly<{
   /** Actions whose stored manifest is the true one. */
-  proven: ReadonlySet<string>;
+  proven: Set<string>;
   /** Returns whether all pieces of a manifest are here. */
   isHere: (manifest: Manifest) => boolean;
   /** Judges what is complete; true once it is known which manifest of an action is the true one. */
