@@ -67,7 +67,7 @@ export type Table<C extends Columns = Columns, Name extends string = string> = R
 
 /**
  * How the superseded rows of a main table are stored: `covered` columns are in the index by which the rows of a
- * position are read; `marks` keep the greatest keys by position, for lists that are read downwards by the key.
+ * position are read; `marks` keep the ends of the new keys by position, for lists and totals that are read by the key.
  */
 export type Past = Readonly<{ covered?: readonly string[]; marks?: boolean }>;
 

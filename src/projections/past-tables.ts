@@ -26,8 +26,8 @@ export function pastOf(table: Table): Table | undefined {
 /** So many positions have one mark. */
 export const positionsPerMark = 1024;
 
-/** The greatest key whose first fact lies in a block of positions. */
-export type MarkRow = Readonly<{ block: number; greatest: string }>;
+/** The least and the greatest key whose first fact lies in a block of positions. */
+export type MarkRow = Readonly<{ block: number; least: string; greatest: string }>;
 
 /** The table of the marks of a main table; its key is one whole number. */
 export function marksOf({ name, columns, key, past }: Table): Table | undefined {
@@ -35,7 +35,7 @@ export function marksOf({ name, columns, key, past }: Table): Table | undefined 
   if (past?.marks !== true) return undefined;
   return {
     name: `${name}_marks`,
-    columns: { block: 'int8', greatest: columns[first] ?? 'numeric' },
+    columns: { block: 'int8', least: columns[first] ?? 'numeric', greatest: columns[first] ?? 'numeric' },
     key: ['block'],
   };
 }

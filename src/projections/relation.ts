@@ -51,13 +51,19 @@ export function relationAt(reading: Reading, from: PastTable): RawBuilder<unknow
     union all select ${columns} from ${supersededAt(reading, from)} superseded)`;
 }
 
-/** The greatest key that a main table had at a position, or a little later; null before the first. */
-export async function markAt(reading: Reading, { projection, table }: PastTable, at: number): Promise<string | null> {
+/** The least key new from a position on, or a little earlier, and the greatest up to it, or a little later. */
+export type Mark = Readonly<{ least: string | null; greatest: string | null }>;
+
+/** Finds where the keys of a main table end at a position; null where there are none on that side. */
+export async function markAt(reading: Reading, { projection, table }: PastTable, at: number): Promise<Mark> {
   const marks = sql.id(reading.schemas[projection], marksOf(table)?.name ?? '');
-  const [row] = await run<{ greatest: string | null }>(reading, {
+  const block = sql`${slot('block')}::int8`;
+  const [row] = await run<Mark>(reading, {
     shape: `mark ${reading.schemas[projection]}`,
-    text: () => sql`select max(greatest)::text as greatest from ${marks} where block <= ${slot('block')}::int8`,
+    text: () => sql`
+      select (min(least) filter (where block >= ${block}))::text as least,
+        (max(greatest) filter (where block <= ${block}))::text as greatest from ${marks}`,
     given: { block: Math.floor(at / positionsPerMark) },
   });
-  return row?.greatest ?? null;
+  return row ?? { least: null, greatest: null };
 }

@@ -6,7 +6,7 @@ import { countPair } from './totals/pair-counts.ts';
 import { ownerAt, ownedIn } from './ownership.ts';
 import { rowsOfHash } from './hash-list.ts';
 import { pastRows } from './past-list.ts';
-import { claimsAt } from './past-owners.ts';
+import { claimsOn } from './past-owners.ts';
 import { positionOf } from '../relation.ts';
 import type { Reading } from '../reading.ts';
 import { run, slot } from '../statement.ts';
@@ -128,7 +128,7 @@ export async function operatorsOf(reading: Reading, { accounts, finalize_tx, hei
   if (accounts.length === 0) return [];
   const position = positionOf(reading, 'supernodes');
   if (position !== undefined) {
-    const claims = (await claimsAt(reading, position)).filter(({ account }) => accounts.includes(account));
+    const claims = await claimsOn(reading, accounts, position);
     const at = finalize_tx?.height ?? height ?? Infinity;
     const owners = ownedIn(claims).filter(({ from, to }) => from <= at && at <= to);
     return [...new Set(owners.map(({ operator }) => operator))].toSorted(compareBytes);

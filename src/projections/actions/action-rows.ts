@@ -10,8 +10,11 @@ import { type OwnershipRange, rowRangesIn } from './totals/ownership-ranges.ts';
 /** The table of actions, for readings of the past. */
 export const ofActions: PastTable = { projection: 'actions', table: actionTable };
 
-/** From which end of history the rows of a position are counted. */
-export type CountedFrom = 'head' | 'start';
+/**
+ * From where the rows of a position are counted: from an end of history, or from what the head has of ids that were
+ * all there at the position.
+ */
+export type CountedFrom = 'head' | 'start' | 'ids';
 
 /** The nearer end: counters of the head less what changed since, or all that is unchanged since. */
 export const nearerEnd = ({ followed }: Reading, at: number): CountedFrom =>
@@ -19,19 +22,31 @@ export const nearerEnd = ({ followed }: Reading, at: number): CountedFrom =>
 
 /**
  * Rows `m` with a `sign`, which lead from what is counted at one end of history to what there was at the position in
- * the slot `at`: from the head, live rows changed since count backwards; from the start, those unchanged count. The
- * superseded ones of that position count in either case.
+ * the slot `at`: from the head, live rows changed since count backwards; from the start, those unchanged count. From
+ * ids, those before the slot `settled` count backwards where they were superseded since, those from there on where they
+ * are unchanged. The superseded ones of that position count in any case.
  */
 export function changesAt(reading: Reading, from: CountedFrom, columns: readonly string[]): RawBuilder<unknown> {
   const list = sql.join(['position', ...columns].map((column) => sql.id(column)));
   const live = sql.id(reading.schemas.actions, actionTable.name);
+  const isUnchanged = sql`live.position <= ${slot('at')}::int8`;
+  const superseded = sql`select 1::int8 as sign, ${list} from ${supersededAt(reading, ofActions)} superseded`;
+  if (from === 'ids')
+    return sql`(
+      ${superseded}
+      union all select -1::int8, now.* from ${supersededAt(reading, ofActions)} superseded cross join lateral (
+        select ${list} from ${live} live where live.id = superseded.id and live.id < ${slot('settled')}::numeric
+        offset 0) now
+      union all select 1::int8, unsettled.* from (
+        select ${list} from ${live} live
+        where live.id >= ${slot('settled')}::numeric and live.id < ${slot('after.all')}::numeric and ${isUnchanged}
+        offset 0) unsettled)`;
   // What changed since is little near the head: it is read by position, whatever else a filter compares.
-  const bound =
-    from === 'head' ? sql`live.position > ${slot('at')}::int8 offset 0` : sql`live.position <= ${slot('at')}::int8`;
+  const bound = from === 'head' ? sql`live.position > ${slot('at')}::int8 offset 0` : isUnchanged;
   return sql`(
     select ${sql.lit(from === 'head' ? -1 : 1)}::int8 as sign, changed.* from (
       select ${list} from ${live} live where ${bound}) changed
-    union all select 1::int8, ${list} from ${supersededAt(reading, ofActions)} superseded)`;
+    union all ${superseded})`;
 }
 
 /** The columns that `matches` compares. */

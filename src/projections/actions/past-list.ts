@@ -10,6 +10,7 @@ import { countPair } from './totals/pair-counts.ts';
 import { kindsInput } from './totals/branches.ts';
 import { rowRangesIn } from './totals/ownership-ranges.ts';
 import { ownershipRangesAt } from './past-owners.ts';
+import { endOf, firstIdOf, ownerBefore, settledBefore } from './settled-ids.ts';
 
 /** A page of the past: which actions to list and from where, and how a page of live rows is read. */
 export type PastPage = Readonly<{
@@ -32,10 +33,12 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
   const { filter, after, limit, at, columns, livePage } = page;
   const [owners, mark] = await Promise.all([ownershipRangesAt(reading, filter), markAt(reading, ofActions, at)]);
   const { shape, given } = shapeOf(filter);
-  const from = nearerEnd(reading, at);
-  const all: Addends = from === 'head' ? addendsOf(owners.counted) : { parts: [], inner: [], counters: [] };
+  const settled = settledBefore(mark);
+  const from = settled === undefined ? nearerEnd(reading, at) : 'ids';
+  const counted = settled === undefined ? owners.counted : owners.counted.map((owner) => ownerBefore(owner, settled));
+  const all: Addends = from === 'start' ? { parts: [], inner: [], counters: [] } : addendsOf(counted);
   const addends = addendsInTables(filter, all);
-  const counted = await countPair(reading, filter, all.counters);
+  const ofPair = await countPair(reading, filter, all.counters);
   return await run<Row>(reading, {
     shape: `past list ${reading.schemas.actions} ${Object.keys(shape).join()} ${from} ${shapeOfTotal(addends)}`,
     text: () => textOf(reading, { shape, from, addends, columns, livePage }),
@@ -44,10 +47,12 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
       ...kindsInput(filter),
       ...matchInput(filter, owners.counted),
       ...positionInput(reading, 'actions', at),
-      after: leastOf(after, mark),
+      after: leastOf(after, endOf(mark)),
+      'after.all': endOf(mark),
+      settled: firstIdOf(settled ?? 0n),
       limit: limit + 1,
       ...totalInput(filter, addends),
-      counted,
+      counted: ofPair,
       ...rowRangesIn(
         'page',
         owners.listed.map((owner) => ({ owner, ids: owner.ranges?.ids })),
@@ -56,11 +61,8 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
   });
 }
 
-/** No action of the past has an id beyond the mark. */
-function leastOf(after: string | undefined, mark: string | null): string {
-  const end = mark === null ? '0' : String(BigInt(mark) + 1n);
-  return after !== undefined && BigInt(after) < BigInt(end) ? after : end;
-}
+const leastOf = (after: string | undefined, end: string): string =>
+  after !== undefined && BigInt(after) < BigInt(end) ? after : end;
 
 type Text = Readonly<{ shape: FilterShape; from: CountedFrom; addends: Addends }> &
   Pick<PastPage, 'columns' | 'livePage'>;

@@ -35,11 +35,12 @@ export function expectedActions(lives: Lives): Record<string, Cells[]> {
   };
 }
 
-/** The greatest id among the actions whose first fact lies in a block of 1,024 positions. */
+/** The least and the greatest id among the actions whose first fact lies in a block of 1,024 positions. */
 function marksOf(rows: readonly Row[], lives: Lives): Cells[] {
   const firsts = rows.map(({ id }) => ({ id, block: Math.floor((lives.get(String(id))?.[0]?.sequence ?? 0) / 1024) }));
   return [...Map.groupBy(firsts, ({ block }) => block)].map(([block, same]) => ({
     block,
+    least: Math.min(...same.map(({ id }) => id)),
     greatest: Math.max(...same.map(({ id }) => id)),
   }));
 }

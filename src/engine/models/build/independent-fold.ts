@@ -72,23 +72,29 @@ export function createIndependentFold(
   };
 }
 
-/** Shows each row that a fact supersedes, and at the end the greatest key of each block of positions. */
+/** Shows each row that a fact supersedes, and at the end the ends of the new keys of each block of positions. */
 function createPastFold(table: Table, see: See) {
   const [past, marks] = [pastOf(table), marksOf(table)];
-  const greatest = new Map<number, bigint>();
+  const born = new Map<number, bigint[]>();
   return {
     superseded: (key: string, before: StoredRow | undefined, until: number): void => {
       if (past && before?.row)
         see(past.name, { ...before.row, ...keyCells(table, key), position: before.position, until });
       if (!marks || before) return;
       const block = Math.floor(until / positionsPerMark);
-      if (BigInt(key) > (greatest.get(block) ?? -1n)) greatest.set(block, BigInt(key));
+      born.set(block, endsOf([...(born.get(block) ?? []), BigInt(key)]));
     },
     showMarks: (): void => {
-      for (const [block, key] of greatest) see(marks?.name ?? '', { block, greatest: String(key) });
+      for (const [block, [least, greatest = least]] of born)
+        see(marks?.name ?? '', { block, least: String(least), greatest: String(greatest) });
     },
   };
 }
+
+const endsOf = (keys: readonly bigint[]): bigint[] => {
+  const sorted = keys.toSorted((a, b) => (a < b ? -1 : 1));
+  return [...sorted.slice(0, 1), ...sorted.slice(-1)];
+};
 
 /** A row as it was when it was spilled, or a later fact of some rows that were. */
 type Spilled =

@@ -14,12 +14,12 @@ export type PastRows = Readonly<{
 /** Prepares to collect; what the projection's table does not keep is left out. */
 export function createPastRows({ table }: Pick<Folding, 'table'>): PastRows {
   const isKept = pastOf(table) !== undefined;
-  const greatest = marksOf(table) ? new Map<number, string>() : undefined;
+  const born = marksOf(table) ? new Map<number, MarkRow>() : undefined;
   let rows: Row[] = [];
   return {
     note: (key, before, until) => {
       if (!before) {
-        if (greatest) mark(greatest, key, until);
+        if (born) mark(born, key, until);
       } else if (isKept && before.row) {
         rows.push({ ...before.row, ...keyCells(table, key), position: before.position, until });
       }
@@ -29,14 +29,15 @@ export function createPastRows({ table }: Pick<Folding, 'table'>): PastRows {
       rows = [];
       return taken;
     },
-    marks: () => [...(greatest ?? [])].map(([block, key]) => ({ block, greatest: key })),
+    marks: () => [...(born?.values() ?? [])],
   };
 }
 
-function mark(greatest: Map<number, string>, key: string, position: number): void {
+function mark(born: Map<number, MarkRow>, key: string, position: number): void {
   const block = Math.floor(position / positionsPerMark);
-  const before = greatest.get(block);
-  if (before === undefined || isGreater(key, before)) greatest.set(block, key);
+  const { least, greatest } = born.get(block) ?? { least: key, greatest: key };
+  if (isGreater(key, greatest)) born.set(block, { block, least, greatest: key });
+  else if (!born.has(block) || isGreater(least, key)) born.set(block, { block, least: key, greatest });
 }
 
 /** Compares whole numbers of any size in decimal, which have no leading zeros. */

@@ -156,10 +156,10 @@ function addUp(where: Sql, table: Table): Sql {
   return sql`${insertion(sql`${where} as had`, table)} on conflict (${names(table.key)}) do update set ${sql.join(sums)}`;
 }
 
-/** Raises marks; they are never lowered. */
+/** Widens marks; they never become narrower. */
 function raise(where: Sql, table: Table): Sql {
   return sql`${insertion(sql`${where} as had`, table)} on conflict (${names(table.key)})
-    do update set greatest = greatest(had.greatest, excluded.greatest)`;
+    do update set least = least(had.least, excluded.least), greatest = greatest(had.greatest, excluded.greatest)`;
 }
 
 function insertion(where: Sql, table: Table): Sql {

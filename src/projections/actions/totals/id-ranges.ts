@@ -72,6 +72,30 @@ export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges
   return { ids, whole: complete, inner: inner.map(idsOfBlocks), parts: parts.map(idsOfBlocks) };
 }
 
+/**
+ * What of ranges, of all ids where there are none, lies before a block; `span` is how many blocks the smallest counter
+ * has.
+ */
+export function rangesBefore(ranges: IdRanges | undefined, span: number, block: bigint): IdRanges {
+  const counted = block - (block % BigInt(span));
+  const { whole, inner, parts } = ranges ?? { whole: [{ first: 0n, last: block }], inner: [], parts: [] };
+  const between = (first: bigint, end: bigint): Blocks[] =>
+    whole
+      .map((run) => ({ first: run.first > first ? run.first : first, last: run.last < end ? run.last : end - 1n }))
+      .filter((run) => run.first <= run.last);
+  const end = block * BigInt(idsPerBlock);
+  const before = (ids: readonly Ids[]): Ids[] =>
+    ids
+      .filter(({ low }) => BigInt(low) < end)
+      .map(({ low, high }) => ({ low, high: BigInt(high) < end ? high : String(end) }));
+  return {
+    ids: { low: '0', high: String(end) },
+    whole: between(0n, counted),
+    inner: [...before(inner), ...between(counted, block).map(idsOfBlocks)],
+    parts: before(parts),
+  };
+}
+
 /** The ids of blocks. */
 export const idsOfBlocks = ({ first, last }: Blocks): Ids => ({
   low: String(first * BigInt(idsPerBlock)),

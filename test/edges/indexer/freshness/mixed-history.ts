@@ -8,9 +8,9 @@ const addressOf = (prefix: string, name: string): string =>
   bech32.encode(prefix, bech32.toWords(Uint8Array.from(Buffer.from(name.padEnd(20, '.')))));
 
 /** A history of a whole network whose facts of all streams are mixed, with rounds in between. */
-export function historyOf(seed: number): Fact[] {
+export function historyOf(seed: number, actions = 24): Fact[] {
   const random = seeded(seed);
-  const named = JSON.stringify(randomHistory(seed, { actions: 24 }))
+  const named = JSON.stringify(randomHistory(seed, { actions }))
     .replaceAll(/"(op-.)"/g, (_, name: string) => JSON.stringify(addressOf('lumeravaloper', name)))
     .replaceAll(/"(acc\d|stranger|creator\d)"/g, (_, name: string) => JSON.stringify(addressOf('lumera', name)));
   const lives = [...Map.groupBy(JSON.parse(named) as Fact[], entityNamed).values()];

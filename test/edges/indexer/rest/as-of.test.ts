@@ -12,6 +12,20 @@ const bodyOf = ({ status, body: { cursor, ...rest } }: Answer): unknown => ({
   hasMore: cursor !== undefined,
 });
 
+/** The same with ids so far apart that they fill some blocks of counters. */
+const wide = (facts: readonly Fact[]): Fact[] =>
+  facts.map((fact) => {
+    const { data } = fact;
+    return 'action' in data ? ({ ...fact, data: { ...data, action: `${Number(data.action) * 12}` } } as Fact) : fact;
+  });
+
+/** The same with the last fact of every seventh action at the end of all. */
+function withLate(facts: readonly Fact[]): Fact[] {
+  const last = new Map(facts.flatMap((fact) => ('action' in fact.data ? [[fact.data.action, fact]] : [])));
+  const late = new Set([...last.values()].filter((fact, at) => at % 7 === 0 && fact.type !== 'ActionRegistered'));
+  return [...facts.filter((fact) => !late.has(fact)), ...late];
+}
+
 /** Positions that are compared, at random places of some histories; a longer run says more. */
 const positions = Number(process.env['AS_OF_POSITIONS'] ?? 10);
 const histories = Math.max(2, Math.ceil(positions / 50));
@@ -37,6 +51,25 @@ describe('as_of', () => {
         const past = await answers(rest, (path) => asOf(path, `ACTIONS:${length}`));
         const then = await answers(prefix, (path) => path).finally(() => void prefix.close());
         for (const [at, answer] of past.entries()) expect(answer).toEqual(then[at]);
+      }
+    } finally {
+      await rest.close();
+    }
+  });
+
+  it('counts by ids where actions are many, as an API over the prefix does', { timeout }, async () => {
+    const facts = withLate(wide(historyOf(3, 900)));
+    const rest = await startRest(facts);
+    try {
+      for (const length of [facts.length - 40, 2100]) {
+        const prefix = await startRest(facts.slice(0, length));
+        const [past, then] = [[], []] as [unknown[], unknown[]];
+        for (const path of paths) {
+          past.push([path, bodyOf(await rest.get(asOf(path, `ACTIONS:${length}`)))]);
+          then.push([path, bodyOf(await prefix.get(path))]);
+        }
+        expect(past).toEqual(then);
+        await prefix.close();
       }
     } finally {
       await rest.close();
