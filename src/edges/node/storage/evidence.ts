@@ -35,6 +35,7 @@ const fileOfHead = 'chain-head';
 export function createEvidence({ chain, folder, now = () => Date.now() }: EvidenceOptions): Evidence {
   const file = path.join(folder, fileOfHead);
   const first = new Map<string, Readonly<{ atMs: number; height: number }>>();
+  let judged = new Set<string>();
   let seen: SeenHead | undefined;
   const confirmed = (actionId: string, height: number): boolean => {
     const before = first.get(actionId) ?? { atMs: now(), height };
@@ -51,7 +52,11 @@ export function createEvidence({ chain, folder, now = () => Date.now() }: Eviden
         seen = { height: head.height, time: head.time };
         await writeAll(file, Buffer.from(JSON.stringify(seen)), path.join(folder, 'incoming'));
       }
-      return async (actionId) => {
+      // A file that the last pass did not judge has gone, or has come anew: what was seen before concerns it no more.
+      for (const actionId of first.keys()) if (!judged.has(actionId)) first.delete(actionId);
+      judged = new Set();
+      return async (actionId, where) => {
+        if (where === 'stored') judged.add(actionId);
         const state = await chain.action(actionId, head.height).then(
           (action) => action?.record.chainState,
           () => undefined,
@@ -60,7 +65,7 @@ export function createEvidence({ chain, folder, now = () => Date.now() }: Eviden
           first.delete(actionId);
           return 'stays';
         }
-        if (isBehind || (state !== 'pending' && state !== 'expired')) return 'unknown';
+        if (where === 'trash' || isBehind || (state !== 'pending' && state !== 'expired')) return 'unknown';
         return confirmed(actionId, head.height) ? 'goes' : 'unknown';
       };
     },

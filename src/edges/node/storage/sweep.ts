@@ -9,8 +9,8 @@ import type { Trash } from './trash.ts';
 /** The verdict on a file's action: its file stays, it may go, or neither is known. */
 export type Verdict = 'stays' | 'goes' | 'unknown';
 
-/** Returns the verdict on a file's action. */
-export type ActionVerdict = (actionId: string) => Promise<Verdict>;
+/** Returns the verdict on the action of a file that is stored, or lies in the trash. */
+export type ActionVerdict = (actionId: string, where: 'stored' | 'trash') => Promise<Verdict>;
 
 /** The parts that a sweep works on. */
 export type Swept = Readonly<{
@@ -48,12 +48,12 @@ async function sweepFiles(
 ): Promise<void> {
   for (const actionId of index.files()) {
     if (index.file(actionId)?.isFinalized !== false || !(await isOlder(files.fileOf(actionId), beforeMs))) continue;
-    const verdict = await judge(actionId);
+    const verdict = await judge(actionId, 'stored');
     if (verdict === 'stays') await files.mark(actionId, { isFinalized: true });
     if (verdict === 'goes') await files.forget(actionId);
   }
   for (const actionId of await trash.names('files')) {
-    if ((await judge(actionId)) !== 'stays') continue;
+    if ((await judge(actionId, 'trash')) !== 'stays') continue;
     await files.takeBack(actionId);
     for (const hash of index.lacking(actionId)) await pieces.takeBack(hash);
   }

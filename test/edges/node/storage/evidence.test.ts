@@ -66,6 +66,21 @@ describe('a stored file', () => {
     },
   );
 
+  it('that went and came again goes only once the chain has said so twice of the new one', async () => {
+    const { store, sweep, later } = await storeUnderTest();
+    for (let pass = 0; pass < 2; pass += 1) {
+      later(2.1);
+      await sweep();
+    }
+    expect(await store.files()).toEqual([]);
+    await sweep();
+    await store.pieces.put(piece);
+    await store.keep(manifest);
+    later(2.1);
+    await sweep();
+    expect(await store.files()).toEqual(['7']);
+  });
+
   it.each(['done', 'approved', 'failed', 'unknown to the chain', 'of a chain out of reach'])(
     'stays as the chain says: %s',
     { tags: ['S1.storage.expired'] },
