@@ -57,7 +57,7 @@ const text = (description: string) => ({ type: 'string', description });
 /** The headers of an answer that may have a tag. */
 export const tagHeaders = {
   ETag: text(
-    'Names this answer, for `If-None-Match`; left out where a page is cut short before its limit and the end, or the log does not say where it ends.',
+    'Names this answer, for `If-None-Match`; left out where a page is cut short before its limit and the end, the log does not say where it ends, or proofs are inline.',
   ),
   'Cache-Control': text('`no-cache` with a tag: may be held, and used once it is 304.'),
 } as const;

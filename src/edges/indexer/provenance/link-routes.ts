@@ -3,15 +3,16 @@ import type { EventIn, LinkedPage } from '../../../engine/archive/event-links.ts
 import { AppError } from '../../../kit/errors.ts';
 import { shown } from '../../http/parameters.ts';
 import { type App, errors } from '../../http/schema.ts';
-import { vary } from '../freshness/entity-tags.ts';
+import { conditional, createLogTags, notModified, tagHeaders } from '../freshness/log-tags.ts';
 import type { RouteDependencies } from '../rest/dependencies.ts';
-import { causedEvents, eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
+import { batchType, causedEvents, eventsAnswer, linkedEvents, linkedEventsQuery } from './event-schemas.ts';
 import { linkNext, sendBatch, shownEvents, wantsBatch } from './event-views.ts';
 
 const batch = '`Accept: application/cloudevents-batch+json` answers with their stored bytes alone.';
 
 /** `/v1/transactions/{hash}/events` and `/v1/causes/{id}`: events by what links them. */
-export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
+export function linkRoutes(app: App, { links, logs, ...dependencies }: RouteDependencies): void {
+  const tagOf = createLogTags(dependencies);
   const routes = [
     {
       path: '/v1/transactions/:hash/events',
@@ -44,7 +45,8 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       tags: ['Provenance'],
       params: Type.Object({ [param]: Type.String({ description: what }) }),
       querystring: linkedEventsQuery,
-      response: { 200: eventsAnswer('A page of events.', answer), ...errors(400, 404) },
+      headers: conditional,
+      response: { 200: eventsAnswer('A page of events.', answer, tagHeaders), 304: notModified, ...errors(400, 404) },
     };
     app.get(path, { schema }, async (request, reply) => {
       const { limit, after, proofs } = request.query;
@@ -53,10 +55,13 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
       const page = isPossible && (await pageOf((one) => read(key, one), { limit, after }));
       if (!page && none !== undefined) throw new AppError('NOT_FOUND', none);
       const { events, next } = page || { events: [], next: null };
+      const cause = isPossible ? await causeOf?.(key) : undefined;
+      const form = wantsBatch(request) ? batchType : 'json';
+      const tag = await tagOf(reply, form, async () => endOf({ cause, events, next, proofs }));
+      if (tag.isKnown(reply)) return await reply.send();
       linkNext(reply, next);
-      vary(reply, 'Accept');
+      tag.put(reply, Infinity);
       if (wantsBatch(request)) return await sendBatch(reply, events);
-      const cause = isPossible && (await causeOf?.(key));
       const [shownCause] = await shownEvents(cause ? [cause] : [], { logs, proofs });
       return {
         ...(shownCause && { cause: shownCause }),
@@ -66,6 +71,14 @@ export function linkRoutes(app: App, { links, logs }: RouteDependencies): void {
     });
   }
 }
+
+type Answered = Page & Readonly<{ cause: EventIn | undefined; proofs: unknown }>;
+
+/** Which events an answer is made of; undefined with proofs, which change with the checkpoint. */
+const endOf = ({ cause, events, next, proofs }: Answered) =>
+  proofs
+    ? undefined
+    : { sequence: 0, which: [next, [cause, ...events].map((one) => [one?.stream, one?.sequence, one?.id])] };
 
 type Page = Readonly<{ events: readonly EventIn[]; next: string | null }>;
 

@@ -15,6 +15,7 @@ import { appendFacts, decision, probeOf, thinOut } from '../../../engine/log/fre
 import { until } from '../../../support/polling.ts';
 import { randomHistory } from '../../../support/histories/random-history.ts';
 import { actionChecker } from './action-checker.ts';
+import { expectTagged } from './expect-tagged.ts';
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 
 type Shown = Readonly<{
@@ -269,11 +270,10 @@ it('GET /v1/transactions/{hash}/events shows the events of actions that report a
   const [hash = ''] = hashes.filter((one) => one !== undefined);
   const own = hashes.flatMap((one, at) => (one === hash ? [at + 1] : []));
   const events = await eventsIn(rest, `/v1/transactions/${hash.toLowerCase()}/events?proofs=inline`);
-  expect(events.map(({ stream, sequence, tx }) => [stream, sequence, tx])).toEqual(
-    own.map((at) => ['ACTIONS', at, hash]),
-  );
+  expect(events.map((one) => [one.stream, one.sequence, one.tx])).toEqual(own.map((at) => ['ACTIONS', at, hash]));
   expect(events[0]?.body).toBe((await rest.get(events[0]?.event_url ?? '')).text);
   expect(await eventsIn(rest, `/v1/transactions/${hash}/events?after=PROBES:1`)).toEqual([]);
+  await expectTagged(rest, `/v1/transactions/${hash}/events`);
   expect(await rest.get('/v1/transactions/unknown/events')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
 });
 
@@ -282,6 +282,7 @@ it('GET /v1/causes/{id} shows an event and what it caused, page by page, and not
   const id = (await kept.log.readOne('SYNC', 1))?.id ?? '';
   const path = `/v1/causes/${id}?limit=2`;
   const first = await rest.get(path);
+  await expectTagged(rest, `/v1/causes/${id}`);
   expect(first.body.next_after).toBe('PROBES:2');
   expect(first.body.cause).toMatchObject({ stream: 'SYNC', sequence: 1, event: { id, subject: 'actions' } });
   const next = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
