@@ -10,7 +10,9 @@ import { openChain } from '../../src/edges/ledger/log-fold.ts';
 import { keepCheckpoints, openSnapshots } from '../../src/edges/ledger/snapshots.ts';
 import { connectNats } from '../../src/engine/log/connection.ts';
 import { createLog, type Log } from '../../src/engine/log/log.ts';
+import { passes } from '../../src/kit/errors.ts';
 import { createLogger } from '../../src/kit/logger.ts';
+import { poll } from '../../src/kit/repeat.ts';
 import type { Program } from '../../test/support/programs/run-program.ts';
 
 /** Blocks that one append and one statement take; it divides the blocks between two attested states. */
@@ -69,6 +71,14 @@ async function addBlocks(chain: Chain, log: Log, flush: () => Promise<void>): Pr
   if (last?.type === 'StateCheckpointed') await chain.apply([{ fact: last, sequence: expected + facts.length }]);
 }
 
+const storedAgainMs = 1_000;
+const isStored = (): boolean => true;
+
+/** A store that is slow for a moment is asked again; what it has stored already it passes over. */
+function laterOn(caught: unknown): undefined {
+  if (!passes(caught)) throw caught;
+}
+
 /** Holds the nodes of blocks until `flush`; blocks that are stored already go to the store at once. */
 async function batchedNodes(stored: PostgresNodes): Promise<NodeStore & Readonly<{ flush: () => Promise<void> }>> {
   let waiting: NodeBatch[] = [];
@@ -86,7 +96,8 @@ async function batchedNodes(stored: PostgresNodes): Promise<NodeStore & Readonly
       head = batch.header;
     },
     flush: async () => {
-      if (waiting.length > 0) await stored.putAll(waiting);
+      if (waiting.length > 0)
+        await poll(async () => await stored.putAll(waiting).then(isStored, laterOn), { everyMs: storedAgainMs });
       waiting = [];
       nodes.clear();
     },

@@ -9,7 +9,7 @@ import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
 import type { UncommittedBlock as EvmSealed } from '../evm/executor/executor.ts';
 import { type SealedBlock, blockOf, type SealedTransaction, type Complete } from './blocks/blocks.ts';
 import { carryOut, encodedBytes } from './carry-out.ts';
-import type { ChainSnapshot, ChainStores, Checkpointed, LoggedBlock } from './chain-stores.ts';
+import type { ChainSnapshot, ChainStores, Checkpointed, LastBlocks, LoggedBlock } from './chain-stores.ts';
 import { EvmChain, mayBeLost } from './evm-chain.ts';
 import { chainHash, ethereumTransactions } from './ethereum-transactions.ts';
 import { evmBlockOf } from './evm-block.ts';
@@ -44,6 +44,7 @@ export class Chain {
   readonly evm: EvmChain;
   readonly #blocks: SealedBlocks;
   readonly #recent: RecentBlocks;
+  readonly lastBlocks: LastBlocks;
   #head: SealedBlock | undefined;
   #firstBlock: SealedBlock | undefined;
   readonly #oneAtATime = pLimit(1);
@@ -63,6 +64,7 @@ export class Chain {
   private constructor(fact: Initialised, sequence: number, stores: ChainStores, evm: EvmChain) {
     const { whole, blocks, blocksAfter, newestSnapshot } = stores;
     this.whole = whole;
+    this.lastBlocks = stores.lastBlocks;
     this.#blocks = blocks;
     this.#recent = new RecentBlocks(sequence);
     this.#blocksAfter = blocksAfter;
@@ -175,7 +177,11 @@ export class Chain {
    */
   async apply(blocks: readonly LoggedBlock[]): Promise<void> {
     await this.#withState(async () => {
-      for (const block of blocks) if (block.sequence > this.sequence) await this.#take(block);
+      for (const block of blocks) {
+        if (block.sequence <= this.sequence) continue;
+        await this.#take(block);
+        this.lastBlocks.add(block);
+      }
     });
   }
 

@@ -12,7 +12,7 @@ import { type Body, bodyOf, type SealedTransaction, type Complete } from './bloc
 import { ethereumBody } from './ethereum-transactions.ts';
 import { dispatch } from '../bus.ts';
 import { Chain } from './chain.ts';
-import type { ChainSnapshot, LoggedBlock } from './chain-stores.ts';
+import { type ChainSnapshot, LastBlocks, type LoggedBlock } from './chain-stores.ts';
 import type { OpenExecution } from './evm-chain.ts';
 import { blocksInMemory, type SealedBlocks } from './blocks/sealed-blocks.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -62,7 +62,8 @@ export async function openChain(
   const first = await log.readOne('LEDGER', firstSequence);
   if (first?.fact.type !== 'ChainInitialised')
     throw new AppError('INTERNAL', 'The log of the ledger does not begin with its beginning');
-  const stores = { whole, blocks: blocksBy(whole), execution, blocksAfter, newestSnapshot };
+  const lastBlocks = new LastBlocks();
+  const stores = { whole, lastBlocks, blocks: blocksBy(whole), execution, blocksAfter, newestSnapshot };
   const chain = await Chain.open(first.fact, first.sequence, stores);
   const snapshot = await newestSnapshot(highest);
   if (snapshot) chain.startFrom(snapshot);
@@ -114,14 +115,46 @@ export async function catchUp(
 const catchUpMs = 30_000;
 
 /**
+ * Appends again the blocks of a chain that its log has lost since, to the letter; only whoever seals may. Fails with
+ * `UNAVAILABLE` where the log lost more than this process holds, and while nothing is written to it.
+ */
+export async function putBack(chain: Chain, log: LedgerLog): Promise<void> {
+  const end = await lastSequence(log);
+  if (end >= chain.sequence) return;
+  const lost = chain.lastBlocks.after(end);
+  if (!lost)
+    throw new AppError(
+      'UNAVAILABLE',
+      `The log of the ledger ends at ${end}, and the chain at ${chain.sequence}: it has lost more than can be put back`,
+    );
+  for (const [place, { fact, sequence }] of lost.entries()) {
+    if (fact.type !== 'BlockSealed') continue;
+    const { height, time } = fact.data;
+    const next = lost[place + 1]?.fact;
+    const step = {
+      kind: 'seal',
+      block: fact.data,
+      root: next?.type === 'StateCheckpointed' ? next.data.root : '',
+    } as const;
+    const known = new Map([['chain', { state: height - 1, sequence: sequence - 1 }]]);
+    await dispatch(log, new AdvanceChain(new Map([['chain', step]]), { at: time }, known));
+  }
+}
+
+/**
  * Applies every block that any process seals, until the signal aborts.
  *
- * Waits while a store is out of reach, and until the log is brought back whose end was lost: the chain here is the one
- * of that end. Fails where the log holds another event there.
+ * Waits while a store is out of reach, and until the log is brought back whose end was lost, which it tells: the chain
+ * here is the one of that end. Fails where the log holds another event there.
  */
 export async function keepUp(
   chain: Chain,
-  { log, logger, onBlock }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void }>,
+  {
+    log,
+    logger,
+    onBlock,
+    onLost,
+  }: Readonly<{ log: LedgerLog; logger: Logger; onBlock: () => void; onLost: () => void }>,
   signal: AbortSignal,
 ): Promise<void> {
   const follow = async (): Promise<void> => {
@@ -130,9 +163,12 @@ export async function keepUp(
       onBlock();
     }
   };
-  // The archive or an operator brings it back; another process that starts now would know no more of it.
-  const isEndLost = (caught: unknown): boolean => (lostEnd(caught) ?? Infinity) < chain.sequence;
-  const isPassing = (caught: unknown): boolean => isEndLost(caught) || passes(caught);
+  // The archive, whoever seals or an operator brings it back.
+  const isPassing = (caught: unknown): boolean => {
+    const isEndLost = (lostEnd(caught) ?? Infinity) < chain.sequence;
+    if (isEndLost) onLost();
+    return isEndLost || passes(caught);
+  };
   const waiting = { everyMs: 0, retryMs, isPassing, log: logger, signal };
   await repeat('ledger could not take in a block; trying again', follow, waiting);
 }

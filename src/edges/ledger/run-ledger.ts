@@ -111,7 +111,11 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   ]);
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
-  const following = keepUp(chain, { log, logger, onBlock: () => sealer.submissions.settle(Date.now()) }, signal);
+  const following = keepUp(
+    chain,
+    { log, logger, onBlock: () => sealer.submissions.settle(Date.now()), onLost: () => sealer.endLost() },
+    signal,
+  );
   const pooling = followPool(log, { ...sealer.submissions.follower, log: logger, signal });
   const failed = failureOf([sealing, following, pooling], signal);
   logger.info({ url, height: chain.height }, 'ledger runs');

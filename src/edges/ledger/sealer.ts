@@ -9,7 +9,7 @@ import type { Chain, DraftBlock } from './chain.ts';
 import { stateRootIn } from './evm-block.ts';
 import { HeadAge, leadOf } from './head-age.ts';
 import { type TransactionResult, refusedError, tooLarge, type WaitingTransaction } from './receipt.ts';
-import { catchUp, type LedgerLog } from './log-fold.ts';
+import { catchUp, type LedgerLog, putBack } from './log-fold.ts';
 import { Submissions } from './submissions.ts';
 
 /** The contents of one block: the rules' transactions, and those of the virtual machine. */
@@ -33,6 +33,7 @@ export class Sealer {
   readonly #headAge = new HeadAge();
   #obstacle: string | undefined;
   #isAhead = false;
+  #isEndLost = false;
 
   constructor(chain: Chain, log: LedgerLog, logger: Logger) {
     this.#chain = chain;
@@ -45,6 +46,12 @@ export class Sealer {
   keep(cadence: Cadence): void {
     this.#cadence = cadence;
     cadence.onChange(() => this.#wake());
+    this.#wake();
+  }
+
+  /** The log ends before the chain: its last blocks are put back before anything is sealed. */
+  endLost(): void {
+    this.#isEndLost = true;
     this.#wake();
   }
 
@@ -88,6 +95,8 @@ export class Sealer {
   }
 
   async #step(signal: AbortSignal): Promise<void> {
+    if (this.#isEndLost) await putBack(this.#chain, this.#log);
+    this.#isEndLost = false;
     this.submissions.settle(Date.now());
     await this.submissions.writeFates();
     this.#reportLead();
@@ -139,6 +148,8 @@ export class Sealer {
       if (last) await chain.apply([{ fact, sequence: last.sequence - last.ids.length + 1, drafted: evm }]);
       // Another one has sealed, or more than the block was written.
       if (last?.ids.length !== 1) await catchUp(chain, this.#log, { signal });
+      // The log decided nothing, and has nothing that the chain lacks.
+      this.#isEndLost ||= chain.sequence === before;
     } catch (caught) {
       if (toAppError(caught).code === 'INVALID_ARGUMENT' && part.batch.length + part.ready.length > 0)
         return await this.#sealLess(part, wanted, signal);
