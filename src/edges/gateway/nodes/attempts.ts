@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
+import { wait } from '../../../kit/wait.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
 import type { Hedges } from './hedges.ts';
 import { DiskFailure } from './own-disk.ts';
@@ -23,6 +24,9 @@ const away = 'sdk:supernodes_unavailable';
 /**
  * Tries one node after the other, all of them twice and ten times at most, until one try succeeds.
  *
+ * A node that is busy with others did not fail: it is tried again after the rest, later and later, for two
+ * minutes.
+ *
  * A failure shows only as the next attempt, with its reason. After each failure, `settled` decides whether another try
  * makes sense. While an attempt is slow, one with the next node runs beside it: the first that succeeds ends the other,
  * which is no failure of its node. Fails only when the signal aborts, and with `DiskFailure`: that is no node's fault.
@@ -37,6 +41,7 @@ export async function* tryNodes<T>(
   const before = after?.iteration ?? 0;
   const failures: Failure[] = [];
   const running: RunningAttempt<T>[] = [];
+  const queue = createQueue(order, signal);
   let wake = Promise.withResolvers<undefined>();
   const onSlow = (): void => wake.resolve(undefined);
   let started = 0;
@@ -44,6 +49,7 @@ export async function* tryNodes<T>(
   try {
     for (;;) {
       wake = Promise.withResolvers();
+      if (running.length === 0) await queue.turnOf(order[started]);
       const node = order[started];
       const release = node && roomFor(node, running, mayHedge ? trying.hedging?.hedges : undefined);
       if (node && release) {
@@ -79,11 +85,37 @@ export async function* tryNodes<T>(
       if (running.some(({ attempt }) => attempt.watch.phase() === 'sealing')) continue;
       const value = await settled();
       if (value !== undefined) return { value };
-      trying.failures.failed(one.attempt.node.account);
+      if (!queue.takes(news.caught, one.attempt.node)) trying.failures.failed(one.attempt.node.account);
     }
   } finally {
     await Promise.all(running.map(async (one) => await one.end()));
   }
+}
+
+const [firstAgainMs, mostAgainMs] = [250, 8_000];
+/** A node says the same of a file that it never takes, so it is not believed for longer. */
+const busyMs = 120_000;
+
+/** The nodes that were busy: `takes` puts one behind the others, `turnOf` waits until it is tried again. */
+function createQueue(order: StoringNode[], signal: AbortSignal) {
+  const deadline = performance.now() + busyMs;
+  const busy = new Set<string>();
+  let pauseMs = firstAgainMs;
+  return {
+    takes: (caught: unknown, node: StoringNode): boolean => {
+      if (!(caught instanceof ConnectError) || caught.code !== Code.ResourceExhausted) return false;
+      busy.add(node.account);
+      if (performance.now() < deadline) order.push(node);
+      return true;
+    },
+    /** Waits before a node that was busy. Fails when the signal aborts. */
+    turnOf: async (node: StoringNode | undefined): Promise<void> => {
+      if (!node || !busy.has(node.account)) return;
+      await wait(pauseMs * (0.75 + Math.random() / 2), signal);
+      pauseMs = Math.min(mostAgainMs, 2 * pauseMs);
+      signal.throwIfAborted();
+    },
+  };
 }
 
 /**

@@ -1,0 +1,41 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { expect, it, onTestFinished } from 'vitest';
+import { signText } from '../../../../src/edges/chain/files/signatures.ts';
+import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
+import { bytes, good } from '../misdeeds.ts';
+import { finalized, historyOf, type Misdeed, serveNodes, type Told } from '../nodes-under-test.ts';
+
+/** Has no room for the first so many uploads. */
+function busyFor(refusals: number): Misdeed {
+  let left = refusals;
+  return () => ({
+    async *register(requests) {
+      left -= 1;
+      if (left >= 0)
+        throw new ConnectError('As many uploads at once as one address may have: 8', Code.ResourceExhausted);
+      for await (const _ of requests);
+      yield finalized;
+    },
+  });
+}
+
+it('an upload waits for nodes that are busy with others, however often they say so', async () => {
+  const storers = await serveNodes(good, [busyFor(4)], (id) => finalize(gateway, id));
+  const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
+  const gateway: GatewayUnderTest = await gatewayUnderTest({ chain });
+  onTestFinished(async () => await gateway[Symbol.asyncDispose]());
+  const action = await actionOver(bytes);
+  gateway.actions.set('7', action);
+  const form = new FormData();
+  form.append('action_id', '7');
+  form.append('signature', signText(creatorKey, action.file?.dataHash ?? ''));
+  form.append('file', new Blob([bytes]), 'file.bin');
+  const answer = await fetch(`${gateway.url}/api/v1/actions/cascade`, { method: 'POST', body: form });
+  const { task_id: task } = (await answer.json()) as { task_id: string };
+  const history: readonly Told[] = await historyOf(gateway.url, 'uploads', task);
+  expect(history.at(-1)?.status).toBe('sdk:completed');
+  const reasons = history.map(({ data }) => data['previous_error']).filter((one) => one !== undefined);
+  expect(reasons).toEqual(
+    Array.from({ length: 4 }, () => '[resource_exhausted] As many uploads at once as one address may have: 8'),
+  );
+});
