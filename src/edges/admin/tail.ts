@@ -54,9 +54,9 @@ export function addTail(app: App, source: TailSource): void {
     const reached = streamsOf(wanted, source.network);
     if (readers >= mostReaders)
       throw new AppError('TOO_MANY_REQUESTS', `${mostReaders} answers with events go on; end one of them first.`);
-    const starts = await Promise.all(reached.map((stream) => startIn(source.log, stream, from)));
     readers += 1;
     reply.raw.once('close', () => (readers -= 1));
+    const starts = await Promise.all(reached.map((stream) => startIn(source.log, stream, from)));
     await sendLines(reply, closing.signal, source, { wanted, starts });
   });
 }
@@ -90,6 +90,7 @@ async function sendLines(
   const { raw } = reply;
   const left = new AbortController();
   raw.once('close', () => left.abort());
+  if (raw.destroyed) left.abort();
   const signal = AbortSignal.any([closing, left.signal]);
   reply.hijack();
   raw.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }).flushHeaders();

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pino } from 'pino';
+import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { AppError } from '../../../src/kit/errors.ts';
 import type { ActionRecord } from '../../../src/commands/sync/action-states.ts';
 import type { CascadeAction, CascadeChain } from '../../../src/edges/chain/files/chain.ts';
@@ -183,4 +184,14 @@ export async function actionOver(
     appKey: undefined,
     file: { dataHash, idsCounter: 1, idsMax: 1, signatures: '', isPublic, name },
   };
+}
+
+/** Begins the upload of bytes for action 7, which the chain has; gives the id of its task. */
+export async function begunUpload({ url, actions }: GatewayUnderTest, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const form = new FormData();
+  form.append('action_id', '7');
+  form.append('signature', signText(creatorKey, actions.get('7')?.file?.dataHash ?? ''));
+  form.append('file', new Blob([bytes]), 'file.bin');
+  const answer = await fetch(`${url}/api/v1/actions/cascade`, { method: 'POST', body: form });
+  return String(((await answer.json()) as { task_id?: string }).task_id);
 }

@@ -3,12 +3,11 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import type { CascadeChain } from '../../../src/edges/chain/files/chain.ts';
-import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import { taskOf } from '../../../src/edges/gateway/tasks/task-log.ts';
 import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import {
   actionOver,
-  creatorKey,
+  begunUpload,
   finalize,
   type GatewayChanges,
   type GatewayUnderTest,
@@ -47,17 +46,8 @@ async function sweep({ log, actions }: GatewayUnderTest): Promise<void> {
   }
 }
 
-async function begunUpload({ url, actions }: GatewayUnderTest): Promise<string> {
-  const form = new FormData();
-  form.append('action_id', '7');
-  form.append('signature', signText(creatorKey, actions.get('7')?.file?.dataHash ?? ''));
-  form.append('file', new Blob([bytes]), 'file.bin');
-  const answer = await fetch(`${url}/api/v1/actions/cascade`, { method: 'POST', body: form });
-  return String(((await answer.json()) as { task_id?: string }).task_id);
-}
-
 async function uploaded(gateway: GatewayUnderTest): Promise<Told[]> {
-  return await historyOf(gateway.url, 'uploads', await begunUpload(gateway));
+  return await historyOf(gateway.url, 'uploads', await begunUpload(gateway, bytes));
 }
 
 async function fetched({ url }: GatewayUnderTest): Promise<Told[]> {
@@ -77,7 +67,7 @@ describe('an upload', () => {
     async () => {
       let sent = false;
       const gateway = await open({ nodes: [() => ({})], onFinalized: () => void (sent = true) });
-      const task = await begunUpload(gateway);
+      const task = await begunUpload(gateway, bytes);
       await expect.poll(() => sent).toBe(true);
       const history = async () =>
         (await (await fetch(`${gateway.url}/api/v1/actions/cascade/tasks/${task}/history`)).json()) as Told[];

@@ -1,7 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect, it, onTestFinished } from 'vitest';
-import { signText } from '../../../../src/edges/chain/files/signatures.ts';
-import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
+import { actionOver, begunUpload, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
 import { bytes, good } from '../misdeeds.ts';
 import { finalized, historyOf, type Misdeed, serveNodes, type Told } from '../nodes-under-test.ts';
 
@@ -24,14 +23,8 @@ it('an upload waits for nodes that are busy with others, however often they say 
   const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
   const gateway: GatewayUnderTest = await gatewayUnderTest({ chain });
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
-  const action = await actionOver(bytes);
-  gateway.actions.set('7', action);
-  const form = new FormData();
-  form.append('action_id', '7');
-  form.append('signature', signText(creatorKey, action.file?.dataHash ?? ''));
-  form.append('file', new Blob([bytes]), 'file.bin');
-  const answer = await fetch(`${gateway.url}/api/v1/actions/cascade`, { method: 'POST', body: form });
-  const { task_id: task } = (await answer.json()) as { task_id: string };
+  gateway.actions.set('7', await actionOver(bytes));
+  const task = await begunUpload(gateway, bytes);
   const history: readonly Told[] = await historyOf(gateway.url, 'uploads', task);
   expect(history.at(-1)?.status).toBe('sdk:completed');
   const reasons = history.map(({ data }) => data['previous_error']).filter((one) => one !== undefined);

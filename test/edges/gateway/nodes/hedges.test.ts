@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { signText } from '../../../../src/edges/chain/files/signatures.ts';
 import { createFailures, type Failures } from '../../../../src/edges/gateway/nodes/failures.ts';
 import { createHedges, type Hedges } from '../../../../src/edges/gateway/nodes/hedges.ts';
 import { SupernodeEventType } from '../../../../src/edges/gen/cascade/service_pb.ts';
-import { actionOver, creatorKey, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
+import { actionOver, begunUpload, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
 import { bytes, good, refusing } from '../misdeeds.ts';
 import {
   chunksOf,
@@ -50,9 +49,8 @@ async function start(nodes: readonly Misdeed[], { hedges, transferSpace, ...of }
   const changes = { chain, ...pace, failures, stallMs: patientMs, settings: { transferSpace } };
   const gateway: GatewayUnderTest = await gatewayUnderTest(changes);
   onTestFinished(async () => await gateway[Symbol.asyncDispose]());
-  const action = await actionOver(bytes, of);
-  gateway.actions.set('7', action);
-  return { gateway, action, said, onChain };
+  gateway.actions.set('7', await actionOver(bytes, of));
+  return { gateway, said, onChain };
 }
 
 type Changes = Readonly<{ hedges?: Hedges; transferSpace?: number }> & Parameters<typeof actionOver>[1];
@@ -70,13 +68,8 @@ async function fetched(nodes: readonly Misdeed[], changes: Changes = {}) {
 }
 
 async function uploaded(nodes: readonly Misdeed[], hedges = quickPace()) {
-  const { gateway, action, said, onChain } = await start(nodes, { hedges });
-  const form = new FormData();
-  form.append('action_id', '7');
-  form.append('signature', signText(creatorKey, action.file?.dataHash ?? ''));
-  form.append('file', new Blob([bytes]), 'file.bin');
-  const answer = await fetch(`${gateway.url}/api/v1/actions/cascade`, { method: 'POST', body: form });
-  const { task_id: task } = (await answer.json()) as { task_id: string };
+  const { gateway, said, onChain } = await start(nodes, { hedges });
+  const task = await begunUpload(gateway, bytes);
   return { history: await historyOf(gateway.url, 'uploads', task), said, onChain };
 }
 
