@@ -41,6 +41,7 @@ const app = createRest({
   subscribe: () => () => undefined,
   onMoved: () => () => undefined,
   settings: defaultSettings,
+  webhookKey: async () => 'whpk_',
   cursorKey: 'a key of at least sixteen characters',
   logger: pino({ level: 'warn' }, pino.destination(2)),
   clock: () => Date.now(),

@@ -1,27 +1,35 @@
-// node receive.mjs 9000 whsec_… : prints the events that a webhook sends, once their signature is right.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+// node receive.mjs 9000 whsec_… : prints the events that a webhook sends, once their signature is right. In place
+// of the secret of a webhook it takes the public key of the sender, whpk_…
+import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 
-const [port, secret] = process.argv.slice(2);
-if (!/^\d{1,5}$/.test(port ?? '') || !secret?.startsWith('whsec_')) {
-  console.error('usage: node receive.mjs <port> <secret>, such as: node receive.mjs 9000 whsec_…');
+const [port, given] = process.argv.slice(2);
+if (!/^\d{1,5}$/.test(port ?? '') || !/^wh(sec|pk)_/.test(given ?? '')) {
+  console.error('usage: node receive.mjs <port> <secret or public key>, such as: node receive.mjs 9000 whsec_…');
   process.exit(2);
 }
-const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+const [kind, text] = given.split('_');
+const bytes = Buffer.from(text, 'base64');
+const key =
+  kind === 'whpk' &&
+  createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }, format: 'jwk' });
+
+function isSignature(version, signature, content) {
+  const sent = Buffer.from(signature ?? '', 'base64');
+  if (key) return version === 'v1a' && verify(null, content, key, sent);
+  const right = createHmac('sha256', bytes).update(content).digest();
+  return version === 'v1' && sent.length === right.length && timingSafeEqual(sent, right);
+}
 
 async function receive(request, response) {
   const header = (name) => String(request.headers[`webhook-${name}`]);
   const parts = [];
   for await (const part of request) parts.push(part);
   const body = Buffer.concat(parts);
-  const right = createHmac('sha256', key)
-    .update(`${header('id')}.${header('timestamp')}.`)
-    .update(body)
-    .digest();
+  const content = Buffer.concat([Buffer.from(`${header('id')}.${header('timestamp')}.`), body]);
   const isRight = header('signature')
     .split(' ')
-    .map((one) => Buffer.from(one.replace('v1,', ''), 'base64'))
-    .some((sent) => sent.length === right.length && timingSafeEqual(sent, right));
+    .some((one) => isSignature(...one.split(','), content));
   const isRecent = Math.abs(Date.now() / 1000 - Number(header('timestamp'))) < 300;
   if (isRight && isRecent) console.log(body.toString());
   response.writeHead(isRight && isRecent ? 204 : 401).end();

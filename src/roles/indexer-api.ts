@@ -8,6 +8,7 @@ import { createChainClient } from '../edges/chain/rest/client.ts';
 import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
 import { registerPages } from '../edges/indexer/pages/pages.ts';
 import { createRest } from '../edges/indexer/rest/rest.ts';
+import { hookKeyName, verifyingKeyOf } from '../edges/hooks/signing.ts';
 
 const usualPorts = { nats: 4222, websocket: 4223 };
 
@@ -40,6 +41,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     },
     onMoved: wakeups.onMoved,
     settings: { ...config, ...subscriberPorts(context.nats), profile },
+    webhookKey: async () => verifyingKeyOf(await broker.secret(hookKeyName)),
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,
     clock: () => Date.now(),

@@ -41,6 +41,7 @@ export function everyPath(quiet: string, busy: string): ReadonlyMap<string, numb
     '/readyz',
     '/metrics',
     '/openapi.json',
+    '/webhooks.pub',
     '/',
     '/docs',
   ];

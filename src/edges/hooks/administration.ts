@@ -196,8 +196,9 @@ async function sendTest(options: HookOptions, hook: string, known: KnownHook): P
   const now = clock();
   const id = `test_${randomBytes(idBytes).toString('base64url')}`;
   const body = testEvent({ id, hook, network, at: new Date(now).toISOString() });
-  const secrets = secretsOf(await key(), hook, { ...known, at: now });
-  const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, secrets);
+  const master = await key();
+  const secrets = secretsOf(master, hook, { ...known, at: now });
+  const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, { key: master, secrets });
   const attempt = await sender.send({ url: known.url, headers, body }, new AbortController().signal);
   const isAcknowledged = attempt.outcome === 'acknowledged';
   return {

@@ -176,8 +176,9 @@ class HookRun {
     const { key, sender, retriesMs } = this.#options;
     const now = Date.now();
     const secrets = secretsOf(key, this.#progress.hook, { ...this.#known, at: now });
-    const headers = signedHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body: event.body }, secrets);
-    const message = { url: this.#known.url, headers, body: event.body };
+    const { id, body } = event;
+    const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, { key, secrets });
+    const message = { url: this.#known.url, headers, body };
     const attempt = await span('POST webhook', spanOf(event), async (open) => {
       const sent = await sender.send(message, this.#signal);
       open.set({ 'http.response.status_code': sent.status });

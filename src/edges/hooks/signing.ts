@@ -1,11 +1,13 @@
-import { createHmac, hash } from 'node:crypto';
+import { createHmac, hash, sign } from 'node:crypto';
 import type { KnownHook } from '../../commands/hooks/hook-state.ts';
+import { privateKeyOf, publicKeyOf } from '../../engine/archive/proof/notes.ts';
 
-/** The key that all secrets of a network follow from; it lies beside the log, and in no event. */
+/** The key that all secrets and the signing key of a network follow from; it lies beside the log, and in no event. */
 export type HookKey = Uint8Array;
 
 const fingerprintDigits = 16;
 const secretPrefix = 'whsec_';
+const publicKeyPrefix = 'whpk_';
 
 /** Name of that key beside the log. */
 export const hookKeyName = 'hooks';
@@ -33,15 +35,27 @@ export function secretsOf(
 /** A message to be signed; `timestamp` is in seconds since 1970. */
 export type SignedMessage = Readonly<{ id: string; timestamp: number; body: Uint8Array }>;
 
-/** The three headers of Standard Webhooks, with one signature for each secret. */
+/** The seed of the Ed25519 key that signs for all hooks of a network. */
+function seedOf(key: HookKey): Uint8Array {
+  return createHmac('sha256', key).update('ed25519').digest();
+}
+
+/** The public key of a network's deliveries, as Standard Webhooks writes it. */
+export function verifyingKeyOf(key: HookKey): string {
+  return publicKeyPrefix + Buffer.from(publicKeyOf(seedOf(key))).toString('base64');
+}
+
+/** The three headers of Standard Webhooks, with one signature for each secret (`v1`) and one for everybody (`v1a`). */
 export function signedHeaders(
   { id, timestamp, body }: SignedMessage,
-  secrets: readonly string[],
+  { key, secrets }: Readonly<{ key: HookKey; secrets: readonly string[] }>,
 ): Record<string, string> {
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+  const content = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+  const symmetric = secrets.map((secret) => {
+    const bytes = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+    return `v1,${createHmac('sha256', bytes).update(content).digest('base64')}`;
   });
+  const signatures = [...symmetric, `v1a,${sign(null, content, privateKeyOf(seedOf(key))).toString('base64')}`];
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),

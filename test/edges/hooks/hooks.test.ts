@@ -2,6 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/config.ts';
+import { hookKeyName, verifyingKeyOf } from '../../../src/edges/hooks/signing.ts';
 import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
 import { tracingOptions } from '../../../src/kit/tracing/settings.ts';
 import { span, startTracing } from '../../../src/kit/tracing/tracing.ts';
@@ -267,7 +268,7 @@ describe('the receiver of docs/webhooks.md', () => {
     expect(await script.ended).toEqual([2, null]);
   });
 
-  it('accepts what is signed with its secret, and nothing else', async () => {
+  it('accepts what is signed with its secret or the key of the network, and nothing else', async () => {
     const receiver = await startReceiver();
     const { path, secret } = await register(receiver);
     const foreign = `whsec_${Buffer.alloc(32).toString('base64')}`;
@@ -282,7 +283,11 @@ describe('the receiver of docs/webhooks.md', () => {
       return body;
     };
     expect(await testedBy(secret)).toMatchObject({ acknowledged: true, status: 204 });
-    expect(await testedBy(foreign)).toMatchObject({ acknowledged: false, status: 401 });
+    expect(await testedBy(verifyingKeyOf(await world.context.broker.secret(hookKeyName)))).toMatchObject({
+      status: 204,
+    });
+    for (const other of [foreign, verifyingKeyOf(Buffer.alloc(32))])
+      expect(await testedBy(other)).toMatchObject({ acknowledged: false, status: 401 });
     await world.admin('DELETE', path);
   });
 });

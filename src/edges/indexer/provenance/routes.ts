@@ -4,6 +4,7 @@ import type { RouteDependencies } from '../rest/dependencies.ts';
 import { eventRoutes } from './event-routes.ts';
 import { linkRoutes } from './link-routes.ts';
 import { recordRoutes } from './record-routes.ts';
+import { webhookKeyRoute } from './webhook-key.ts';
 
 /** Single records with where they come from: the events that they are made of, and the logs that hold those. */
 export function provenanceRoutes(app: App, dependencies: RouteDependencies): void {
@@ -11,4 +12,5 @@ export function provenanceRoutes(app: App, dependencies: RouteDependencies): voi
   logRoutes(app, dependencies);
   eventRoutes(app, dependencies);
   linkRoutes(app, dependencies);
+  webhookKeyRoute(app, dependencies);
 }

@@ -63,6 +63,8 @@ export type RestDependencies = Readonly<{
   /** Calls back when a read model advances, until the returned function is called. */
   onMoved: OnMoved;
   settings: RestSettings;
+  /** The public key that deliveries to webhooks are signed by (`whpk_…`). */
+  webhookKey: () => Promise<string>;
   /** Seals cursors; the same on every replica. */
   cursorKey: string | Uint8Array;
   logger: Logger;

@@ -19,7 +19,8 @@ export function publicKeyOf(seed: Uint8Array): Uint8Array {
   return spki.subarray(-publicBytes);
 }
 
-function privateKeyOf(seed: Uint8Array): KeyObject {
+/** The private key of an Ed25519 seed. */
+export function privateKeyOf(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
 }
 

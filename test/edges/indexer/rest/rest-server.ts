@@ -160,6 +160,7 @@ export async function startRest(facts: readonly Fact[], { settings, ...changes }
     subscribe: () => () => undefined,
     onMoved: () => () => undefined,
     settings: options,
+    webhookKey: async () => 'whpk_',
     cursorKey: 'a key of at least sixteen characters',
     logger,
     clock,
