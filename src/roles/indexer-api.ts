@@ -1,4 +1,5 @@
 import { openBuses } from '../edges/bus.ts';
+import { knownSecret } from '../engine/log/secrets.ts';
 import { createWakeups } from '../engine/models/read/wakeups.ts';
 import { observedIn, type Part, type RoleContext } from './role.ts';
 import { pageSources } from './indexer-pages.ts';
@@ -41,7 +42,10 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     },
     onMoved: wakeups.onMoved,
     settings: { ...config, ...subscriberPorts(context.nats), profile },
-    webhookKey: async () => verifyingKeyOf(await broker.secret(hookKeyName)),
+    webhookKey: async () => {
+      const key = await knownSecret(broker.connection, network, hookKeyName);
+      return key && verifyingKeyOf(key);
+    },
     cursorKey: config.cursorKey ?? (await broker.secret('cursor')),
     logger,
     clock: () => Date.now(),

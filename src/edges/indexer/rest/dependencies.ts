@@ -63,8 +63,8 @@ export type RestDependencies = Readonly<{
   /** Calls back when a read model advances, until the returned function is called. */
   onMoved: OnMoved;
   settings: RestSettings;
-  /** The public key that deliveries to webhooks are signed by (`whpk_…`). */
-  webhookKey: () => Promise<string>;
+  /** The public key that deliveries to webhooks are signed by (`whpk_…`); undefined before there is one. */
+  webhookKey: () => Promise<string | undefined>;
   /** Seals cursors; the same on every replica. */
   cursorKey: string | Uint8Array;
   logger: Logger;
