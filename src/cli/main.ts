@@ -1,15 +1,10 @@
 import { projectionNames } from '../projections/projection.ts';
-import { repair, scrub } from './audit.ts';
-import { doctor } from './doctor.ts';
 import { createProgram, endWithReader, gatewayOption, json, keyFileOption, keyTypeOption, run } from './program.ts';
-import { replay } from './replay.ts';
-import { reset } from './reset.ts';
 import { roleNames } from '../role-names.ts';
 import { roleHelp, settingHelp } from './setting-help.ts';
-import { status } from './status.ts';
-import { tail } from './tail.ts';
 import type { UpOptions } from './up.ts';
 
+// Each verb loads its own modules: those of all of them take two seconds.
 const program = await createProgram();
 
 program
@@ -22,14 +17,13 @@ program
     () =>
       `\nRoles:\n\n${roleHelp()}\n\nSettings are read from the environment:\n\n${settingHelp()}\n\nExample:\n  CHAIN_API_BASE=https://lcd.example.org annals up`,
   )
-  // The modules of a start take a second to load; the other verbs go without.
   .action(run(async (options: UpOptions) => (await import('./up.ts')).up(options)));
 
 program
   .command('status')
   .description('streams, projections, sync and lag of the running instance')
   .addOption(json)
-  .action(run(status));
+  .action(run(async (options) => (await import('./status.ts')).status(options)));
 
 program
   .command('tail')
@@ -39,7 +33,7 @@ program
   .option('--limit <count>', 'stop after this many events')
   .addOption(json)
   .addHelpText('after', '\nExample:\n  annals tail evt.action.> --from start --limit 5')
-  .action(run(tail));
+  .action(run(async (subject: string, options) => (await import('./tail.ts')).tail(subject, options)));
 
 program
   .command('replay')
@@ -48,7 +42,7 @@ program
   .option('--back', 'go back to the generation that was live before, brought up to the log first')
   .option('--drop-previous', 'drop the generation that was live before; waits until no reader looks at it')
   .addOption(json)
-  .action(run(replay));
+  .action(run(async (projection: string, options) => (await import('./replay.ts')).replay(projection, options)));
 
 program
   .command('scrub')
@@ -56,14 +50,14 @@ program
     'compare every event of the log with its archive, once and whole; exit status 1 when something is damaged',
   )
   .addOption(json)
-  .action(run(scrub));
+  .action(run(async (options) => (await import('./audit.ts')).scrub(options)));
 
 program
   .command('repair')
   .description('mend the log from its archive and the archive from the log, and say what neither has')
   .option('--dry-run', 'only say what is damaged')
   .addOption(json)
-  .action(run(repair));
+  .action(run(async (options) => (await import('./audit.ts')).repair(options)));
 
 program
   .command('hooks')
@@ -173,13 +167,13 @@ program
   .command('doctor')
   .description('what was found where: Node, servers, ports, data, chain')
   .addOption(json)
-  .action(run(doctor));
+  .action(run(async (options) => (await import('./doctor.ts')).doctor(options)));
 
 program
   .command('reset')
   .description('remove all data of the local network, so that the next start begins anew')
   .addOption(json)
-  .action(run(reset));
+  .action(run(async (options) => (await import('./reset.ts')).reset(options)));
 
 program.hook('preAction', (_, verb) => {
   if (verb.name() !== 'up') process.stdout.on('error', endWithReader);
