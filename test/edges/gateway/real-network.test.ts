@@ -93,6 +93,20 @@ describe('an upload', () => {
     },
   );
 
+  it(
+    'completes by the block of its transaction where the latest answer of the chain is of an older one',
+    { tags: ['S3.states.chain'] },
+    async () => {
+      const old = await actionOver(bytes, { chainState: 'pending', isPublic: true });
+      const done = await actionOver(bytes, { chainState: 'done', isPublic: true });
+      const chain: Partial<CascadeChain> = {
+        action: async (_id, height) => await Promise.resolve(height === 9 ? done : old),
+        outcome: async () => await Promise.resolve({ code: 0, height: 9 }),
+      };
+      expect((await uploaded(await open({ nodes: [() => ({})], chain }))).at(-1)?.status).toBe('sdk:completed');
+    },
+  );
+
   it('whose transaction the chain refuses is given to the next node', { tags: ['S3.states.chain'] }, async () => {
     const chain = { outcome: async () => await Promise.resolve({ code: 11 }) };
     let times = 0;

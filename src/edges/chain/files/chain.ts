@@ -47,8 +47,8 @@ export type CascadeChain = Readonly<{
   storers: (height: number) => Promise<Storers>;
   /** The latest block. */
   head: () => Promise<ChainHead>;
-  /** How a transaction came out: 0 where it was carried out; undefined while no block has it. */
-  outcome: (hash: string) => Promise<Readonly<{ code: number }> | undefined>;
+  /** How a transaction came out, 0 where it was carried out, and in which block; undefined while no block has it. */
+  outcome: (hash: string) => Promise<Readonly<{ code: number; height?: number }> | undefined>;
   /** The account whose signatures count for an action; undefined where there is none. */
   signatoryOf: (registrant: Registrant) => Promise<Signatory | undefined>;
 }>;
@@ -101,8 +101,8 @@ export function createCascadeChain(
       await request(async (session) => {
         if (!/^[\da-f]{64}$/i.test(hash)) return undefined;
         const answer = await session.find(`/cosmos/tx/v1beta1/txs/${hash.toUpperCase()}`);
-        const code = asObject(asObject(answer?.body)?.['tx_response'])?.['code'];
-        return typeof code === 'number' ? { code } : undefined;
+        const { code, height } = asObject(asObject(answer?.body)?.['tx_response']) ?? {};
+        return typeof code === 'number' ? { code, height: Number(height) } : undefined;
       }),
     signatoryOf: async (registrant) =>
       await request(async (session) => await signatoryOf(session, registrant, addressPrefix)),

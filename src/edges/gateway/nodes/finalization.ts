@@ -36,8 +36,9 @@ export async function awaitFinalization(
   for (let sealedAt = Infinity; ;) {
     // The height comes first: what is pending after it was so at that height.
     const { height } = await untilAnswered(chain.head, signal);
-    const state = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
+    const latest = (await untilAnswered(async () => await chain.action(id), signal))?.record.chainState;
     const sealed = await chain.outcome(txHash).catch(() => undefined);
+    const state = latest === 'pending' && sealed ? await stateSince(chain, id, sealed) : latest;
     if (state === 'done' || state === 'approved') return sealed === undefined || sealed.code === 0;
     if (state !== 'pending') throw new Error(`the action is ${state ?? 'unknown'} on the chain`);
     if (sealed && sealed.code !== 0) throw new Error(`the chain refused its transaction with code ${sealed.code}`);
@@ -48,4 +49,19 @@ export async function awaitFinalization(
     pauseMs = Math.min(2 * pauseMs, pollMs);
     signal.throwIfAborted();
   }
+}
+
+/**
+ * The state of an action that the latest answer has pending though its transaction was carried out: that answer may be
+ * of an older block, so the chain is asked of the transaction's own.
+ */
+async function stateSince(
+  chain: CascadeChain,
+  id: string,
+  { code, height = 0 }: Readonly<{ code: number; height?: number }>,
+): Promise<string> {
+  if (code !== 0 || !(height > 0)) return 'pending';
+  const then = await chain.action(id, height).catch(() => undefined);
+  const state = then?.record.chainState;
+  return state === 'done' || state === 'approved' ? state : 'pending';
 }
