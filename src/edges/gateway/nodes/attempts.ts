@@ -93,8 +93,11 @@ export async function* tryNodes<T>(
 }
 
 const [firstAgainMs, mostAgainMs] = [250, 8_000];
-/** A node says the same of a file that it never takes, so it is not believed for longer. */
+/** A store that is full says the same, so a node is not believed for longer. */
 const busyMs = 120_000;
+
+/** Of bytes that stay too many: what nodes say of a file, and gRPC's libraries of a message, at either end. */
+const neverTaken = /^A file may have \d+ bytes|larger than (max|configured)/;
 
 /** The nodes that were busy: `takes` puts one behind the others, `turnOf` waits until it is tried again. */
 function createQueue(order: StoringNode[], signal: AbortSignal) {
@@ -104,6 +107,7 @@ function createQueue(order: StoringNode[], signal: AbortSignal) {
   return {
     takes: (caught: unknown, node: StoringNode): boolean => {
       if (!(caught instanceof ConnectError) || caught.code !== Code.ResourceExhausted) return false;
+      if (neverTaken.test(caught.rawMessage)) return false;
       busy.add(node.account);
       if (performance.now() < deadline) order.push(node);
       return true;

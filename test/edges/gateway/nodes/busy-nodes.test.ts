@@ -32,3 +32,21 @@ it('an upload waits for nodes that are busy with others, however often they say 
     Array.from({ length: 4 }, () => '[resource_exhausted] As many uploads at once as one address may have: 8'),
   );
 });
+
+it('an upload that no node takes for its size ends at once, each node asked twice', async () => {
+  let asked = 0;
+  const tooSmall: Misdeed = () => ({
+    async *register(requests) {
+      asked += 1;
+      for await (const _ of requests) throw new ConnectError('A file may have 5 bytes here', Code.ResourceExhausted);
+      yield finalized;
+    },
+  });
+  const storers = await serveNodes(good, [tooSmall]);
+  const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
+  await using gateway = await gatewayUnderTest({ chain });
+  gateway.actions.set('7', await actionOver(bytes));
+  const history = await historyOf(gateway.url, 'uploads', await begunUpload(gateway, bytes));
+  expect(history.at(-1)?.status).toBe('sdk:failed');
+  expect(asked).toBe(2);
+});
