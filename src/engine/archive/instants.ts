@@ -31,14 +31,21 @@ const checkEachMs = 25;
  */
 export function createInstants({ pools, network, head }: InstantsOptions): Instants {
   const archive = `${metaSchema(network)}.archive`;
-  const query = async <Row extends object>(text: string, values: readonly unknown[]): Promise<Row | undefined> =>
-    await withClient(pools.read, async (client) => (await client.query<Row>(text, [...values])).rows[0]);
-  const search = searchIn(archive);
-  const stored = `select before.stored_nanos::text as nanos, before.sequence = $2 as "isThere",
+  /** Named, so that each connection plans it once. */
+  const query = async <Row extends object>(
+    statement: Readonly<{ name: string; text: string }>,
+    values: readonly unknown[],
+  ): Promise<Row | undefined> =>
+    await withClient(pools.read, async (client) => (await client.query<Row>(statement, [...values])).rows[0]);
+  const search = { name: `position at ${network}`, text: searchIn(archive) };
+  const stored = {
+    name: `stored at ${network}`,
+    text: `select before.stored_nanos::text as nanos, before.sequence = $2 as "isThere",
       exists (select from ${archive} where stream = $1 and sequence > $2) as "isBeforeLast"
     from (select) as one left join lateral (
       select sequence, stored_nanos from ${archive} where stream = $1 and sequence <= $2 order by sequence desc limit 1
-    ) before on true`;
+    ) before on true`,
+  };
   return {
     positionAt: async (stream, nanos) => {
       // No event is older, and the archive's column of nanoseconds ends in 1677.

@@ -245,9 +245,22 @@ async function expectWalked(browser: Browser, base: string, ask: Ask): Promise<v
   await shown(page);
   expect(await page.locator('main .card').count()).toBeGreaterThan(3);
   expect(await page.getByText('what is shown here is of now').count()).toBe(0);
+  await expectStillScale(page);
   await page.getByRole('link', { name: 'Back to now' }).click();
   await page.waitForURL(`${base}/nodes`);
   await page.close();
+}
+
+/** A place on the slider is the same instant a minute later, while the past is shown. */
+async function expectStillScale(page: Page): Promise<void> {
+  const slideTo = async (place: string): Promise<string> => {
+    await page.getByRole('slider', { name: 'Instant that is shown' }).fill(place);
+    return new URL(page.url()).search;
+  };
+  const before = await slideTo('400');
+  await page.evaluate('{ const now = Date.now; Date.now = () => now() + 60_000; }');
+  expect(await slideTo('700')).not.toBe(before);
+  expect(await slideTo('400')).toBe(before);
 }
 
 /** A contract's page leads to who created it and in which transaction, and that leads back; its code can be called. */

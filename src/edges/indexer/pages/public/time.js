@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { LoggedEvent, ReadState } from './answers.d.ts' */
-import { html, useEffect, useState } from '/assets/htm-preact.js';
+import { html, useEffect, useRef, useState } from '/assets/htm-preact.js';
 import { age, moment } from './format.js';
 import { useOfNow, useRead } from './read.js';
 import { asOf, go, useAddress } from './router.js';
@@ -123,7 +123,10 @@ export function TimeSlider() {
   const chosen = asOf();
   const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one.at)));
   if (!Number.isFinite(from)) return null;
-  const now = Date.now();
+  // The scale stands still while the past is shown: a place on it is the same instant whenever the hand comes back.
+  const scale = useRef(0);
+  if (chosen === '' || scale.current === 0) scale.current = Date.now();
+  const now = scale.current;
   const at = chosen === '' ? now : timeOf(chosen);
   /** @param {InputEvent} event */
   const slide = (event) => {
