@@ -111,6 +111,7 @@ describe('GET /openapi.json', () => {
         'get /v1/supernodes/{id}/versions',
         'get /v1/transactions/{hash}/events',
         'get /v1/version/matrix',
+        'get /webhooks.pub',
         'post /v1/supernodes/sync',
       ]);
     },
@@ -134,7 +135,7 @@ describe('GET /openapi.json', () => {
 
   it('describes every operation, parameter and answer, refusals and headers too', { tags: ['S2.ops.openapi'] }, () => {
     const operations = [...objectsIn(document.paths)].filter(([, node]) => 'responses' in node);
-    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(36);
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(37);
     for (const [way, { summary, tags, parameters = [], responses }] of operations) {
       expect([way, typeof summary, Array.isArray(tags)]).toEqual([way, 'string', true]);
       if (!Array.isArray(parameters)) throw new Error(`Parameters of ${way} are no list`);
