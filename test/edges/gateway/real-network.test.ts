@@ -108,7 +108,7 @@ describe('an upload', () => {
   );
 
   it('whose transaction the chain refuses is given to the next node', { tags: ['S3.states.chain'] }, async () => {
-    const chain = { outcome: async () => await Promise.resolve({ code: 11 }) };
+    const chain = { outcome: async () => await Promise.resolve({ code: 11, height: 9 }) };
     let times = 0;
     const second = (gateway: GatewayUnderTest, id: string): void => void ((times += 1) > 1 && finalize(gateway, id));
     const history = await uploaded(await open({ nodes: [() => ({}), () => ({})], chain, onFinalized: second }));

@@ -48,7 +48,7 @@ export type CascadeChain = Readonly<{
   /** The latest block. */
   head: () => Promise<ChainHead>;
   /** How a transaction came out, 0 where it was carried out, and in which block; undefined while no block has it. */
-  outcome: (hash: string) => Promise<Readonly<{ code: number; height?: number }> | undefined>;
+  outcome: (hash: string) => Promise<Readonly<{ code: number; height: number }> | undefined>;
   /** The account whose signatures count for an action; undefined where there is none. */
   signatoryOf: (registrant: Registrant) => Promise<Signatory | undefined>;
 }>;

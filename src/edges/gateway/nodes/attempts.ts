@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import { wait } from '../../../kit/wait.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
+import { isTooLarge } from '../../rpc/too-large.ts';
 import type { Hedges } from './hedges.ts';
 import { DiskFailure } from './own-disk.ts';
 import { type Attempt, prepareAttempt, type RunningAttempt, type Trying } from './running-attempt.ts';
@@ -96,9 +97,6 @@ const [firstAgainMs, mostAgainMs] = [250, 8_000];
 /** A store that is full says the same, so a node is not believed for longer. */
 const busyMs = 120_000;
 
-/** Of bytes that stay too many: what nodes say of a file, and gRPC's libraries of a message, at either end. */
-const neverTaken = /^A file may have \d+ bytes|larger than (max|configured)/;
-
 /** The nodes that were busy: `takes` puts one behind the others, `turnOf` waits until it is tried again. */
 function createQueue(order: StoringNode[], signal: AbortSignal) {
   const deadline = performance.now() + busyMs;
@@ -107,7 +105,7 @@ function createQueue(order: StoringNode[], signal: AbortSignal) {
   return {
     takes: (caught: unknown, node: StoringNode): boolean => {
       if (!(caught instanceof ConnectError) || caught.code !== Code.ResourceExhausted) return false;
-      if (neverTaken.test(caught.rawMessage)) return false;
+      if (isTooLarge(caught.rawMessage)) return false;
       busy.add(node.account);
       if (performance.now() < deadline) order.push(node);
       return true;

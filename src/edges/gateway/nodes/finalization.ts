@@ -58,9 +58,9 @@ export async function awaitFinalization(
 async function stateSince(
   chain: CascadeChain,
   id: string,
-  { code, height = 0 }: Readonly<{ code: number; height?: number }>,
+  { code, height }: Readonly<{ code: number; height: number }>,
 ): Promise<string> {
-  if (code !== 0 || !(height > 0)) return 'pending';
+  if (code !== 0) return 'pending';
   const then = await chain.action(id, height).catch(() => undefined);
   const state = then?.record.chainState;
   return state === 'done' || state === 'approved' ? state : 'pending';

@@ -1,5 +1,6 @@
 import type { RegisterRequest } from '../../gen/cascade/service_pb.ts';
 import { isActionId } from '../../chain/rest/values.ts';
+import { fileTooLarge } from '../../rpc/too-large.ts';
 import { toAppError } from '../../../kit/errors.ts';
 import type { ReceivedFile } from '../storage/draft.ts';
 import { refusal, sayingNoRoom } from './refusals.ts';
@@ -23,8 +24,7 @@ export async function receive(
     if (requestType.case === 'metadata') actionId = checked(requestType.value);
     else {
       const { data } = requestType.value;
-      if (draft.size() + data.length > maxFileBytes)
-        throw refusal('tooLarge', `A file may have ${maxFileBytes} bytes here`);
+      if (draft.size() + data.length > maxFileBytes) throw refusal('tooLarge', fileTooLarge(maxFileBytes));
       await draft.add(data).catch(sayingNoRoom);
     }
   }

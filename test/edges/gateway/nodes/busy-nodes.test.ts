@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { expect, it, onTestFinished } from 'vitest';
+import { fileTooLarge } from '../../../../src/edges/rpc/too-large.ts';
 import { actionOver, begunUpload, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
 import { bytes, good } from '../misdeeds.ts';
 import { finalized, historyOf, type Misdeed, serveNodes, type Told } from '../nodes-under-test.ts';
@@ -38,7 +39,7 @@ it('an upload that no node takes for its size ends at once, each node asked twic
   const tooSmall: Misdeed = () => ({
     async *register(requests) {
       asked += 1;
-      for await (const _ of requests) throw new ConnectError('A file may have 5 bytes here', Code.ResourceExhausted);
+      for await (const _ of requests) throw new ConnectError(fileTooLarge(5), Code.ResourceExhausted);
       yield finalized;
     },
   });
