@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import type { SessionKeys } from './session-keys.ts';
 
 /** Which end sends: a bit of the nonce keeps the directions of one key apart. */
@@ -85,7 +85,7 @@ function neededOf(bytes: Buffer): number {
   return lengthBytes + length;
 }
 
-function open(sealed: Buffer, key: Uint8Array): Buffer {
+function open(sealed: Buffer, key: KeyObject): Buffer {
   const decipher = createDecipheriv('chacha20-poly1305', key, noNonce, sealing);
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   const payload = decipher.update(sealed.subarray(0, sealed.length - tagBytes));
@@ -105,9 +105,11 @@ const sigma = new Uint32Array(Uint8Array.from(Buffer.from('expand 32-byte k')).b
  * always zero.
  *
  * The nonce is a counter of 12 bytes, whose last byte is the direction, under the mask. OpenSSL has no HChaCha20 but
- * ChaCha20, whose block is the same permutation with its input added: this subtracts the input again.
+ * ChaCha20, whose block is the same permutation with its input added: this subtracts the input again. Ciphers take
+ * a key as an object in a third of the time that they take its bytes.
  */
-function recordKeys({ key, mask }: SessionKeys, sender: ChannelEnd): () => Uint8Array {
+function recordKeys({ key, mask }: SessionKeys, sender: ChannelEnd): () => KeyObject {
+  const sessionKey = createSecretKey(key);
   const nonce = new Uint32Array(4);
   const masks = new Uint32Array(Uint8Array.from(mask.subarray(0, 12)).buffer);
   const block = new Uint32Array(16);
@@ -118,11 +120,11 @@ function recordKeys({ key, mask }: SessionKeys, sender: ChannelEnd): () => Uint8
     nonce.set([low ^ (masks[0] ?? 0), high ^ (masks[1] ?? 0), direction ^ (masks[2] ?? 0), 0]);
     low = (low + 1) >>> 0;
     if (low === 0) high = (high + 1) >>> 0;
-    const stream = createCipheriv('chacha20', key, new Uint8Array(nonce.buffer)).update(zeros);
+    const stream = createCipheriv('chacha20', sessionKey, new Uint8Array(nonce.buffer)).update(zeros);
     new Uint8Array(block.buffer).set(stream);
     const words = Uint32Array.from({ length: 8 }, (_, at) =>
       at < 4 ? (block[at] ?? 0) - (sigma[at] ?? 0) : (block[at + 8] ?? 0) - (nonce[at - 4] ?? 0),
     );
-    return new Uint8Array(words.buffer);
+    return createSecretKey(new Uint8Array(words.buffer));
   };
 }
