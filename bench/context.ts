@@ -8,7 +8,12 @@ import { type Contender, inTurn } from './rounds.ts';
 import type { Figures, Row } from './row.ts';
 
 /** How much is measured: `quick` makes every size small, to see that it runs rather than how fast. */
-export type Amount = Readonly<{ rounds: number; quick: boolean }>;
+export type Amount = Readonly<{
+  rounds: number;
+  quick: boolean;
+  /** Among how many actions the reads are asked; left out, as many as the targets are about. */
+  actions?: number | undefined;
+}>;
 
 /** What the rows of a group are given. Everything that it starts is its own and ends with the group. */
 export type Context = Amount &

@@ -5,7 +5,7 @@ import { groups } from './groups.ts';
 import { documentOf, tableOf } from './report.ts';
 import { type BenchOptions, longRows, runBench } from './run.ts';
 
-type Flags = Readonly<{ only?: string[]; rounds?: number; quick?: boolean; json?: boolean }>;
+type Flags = Readonly<{ only?: string[]; rounds?: number; quick?: boolean; actions?: number; json?: boolean }>;
 
 const fullRounds = 5;
 const quickRounds = 2;
@@ -34,6 +34,7 @@ await new Command('bench')
   .option('--only <rows>', 'these rows, or all whose name begins so: append,visible', names)
   .option('--rounds <n>', `rounds of each row, else ${fullRounds}`, atLeastOne)
   .option('--quick', `small sizes and ${quickRounds} rounds: whether it runs, not how fast`)
+  .option('--actions <n>', 'reads among so many actions, else a million', atLeastOne)
   .addOption(json)
   .addHelpText('after', `\nRows of about twenty minutes, alone or together: ${long.join(', ')}`)
   .action(async (flags: Flags) => {
@@ -42,6 +43,7 @@ await new Command('bench')
       quick,
       rounds: flags.rounds ?? (quick ? quickRounds : fullRounds),
       only: flags.only ?? [],
+      actions: flags.actions,
       signal: stopping.signal,
       say: (line) => void process.stderr.write(`${line}\n`),
     };

@@ -1,5 +1,5 @@
 import { Line } from './line.ts';
-import { numbers, readsOf } from './requests.ts';
+import { numbers, readsOf, spelt } from './requests.ts';
 import { type Size, worldOf } from './world.ts';
 
 /** Whom to ask, for how long, after some seconds that do not count. */
@@ -59,7 +59,7 @@ function anyPath(): string {
   const path = reads[Math.floor(random() * reads.length)]?.path(random) ?? '/';
   if (!uncached) return path;
   asked += 1;
-  return `${path}${path.includes('?') ? '&' : '?'}min_height=${asked}`;
+  return spelt(path, asked);
 }
 
 /** The reads whose answers are known, with their tags. */

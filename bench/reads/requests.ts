@@ -175,3 +175,13 @@ export function numbers(seed: number): Random {
   const random = seeded(seed);
   return () => random.below(2 ** 30) / 2 ** 30;
 }
+
+/** The same address in other letters for each number, so that no answer to it is in the cache. */
+export function spelt(address: string, number: number): string {
+  let bits = number;
+  return address.replaceAll(/[a-z\d]/g, (letter) => {
+    const isPlain = bits % 2 === 0;
+    bits = Math.floor(bits / 2);
+    return isPlain ? letter : `%${letter.charCodeAt(0).toString(16)}`;
+  });
+}

@@ -1,9 +1,11 @@
 import type pg from 'pg';
 import { pino } from 'pino';
+import { createInstants } from '../../src/engine/archive/instants.ts';
 import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
+import type { PastLog } from '../../src/edges/indexer/rest/as-of.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
 import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 
@@ -14,19 +16,16 @@ const withTables: readonly ProjectionName[] = ['actions', 'supernodes', 'availab
 const pools = createPools(JSON.parse(config) as pg.ClientConfig, { applicationName: 'reads' });
 const ending = new AbortController();
 const reader = createReader({ pools, network });
+const head: PastLog['head'] = async (stream) => {
+  const followed = await reader.read(async (reading) => withTables.map((name) => reading.followed[name]));
+  const { incarnation, sequence } = followed.find((one) => one.stream === stream) ?? { incarnation: '', sequence: 0 };
+  return { incarnation, firstSequence: 1, lastSequence: sequence };
+};
 const app = createRest({
   reader,
   past: {
-    head: async (stream) => {
-      const followed = await reader.read(async (reading) => withTables.map((name) => reading.followed[name]));
-      const { incarnation, sequence } = followed.find((one) => one.stream === stream) ?? {
-        incarnation: '',
-        sequence: 0,
-      };
-      return { incarnation, firstSequence: 1, lastSequence: sequence };
-    },
-    positionAt: async () => 0,
-    storedAt: async () => 0n,
+    head,
+    ...createInstants({ pools, network, head }),
     lastAsOf: async () => new Map(),
     confirmedLast: async () => undefined,
     hasForgotten: async () => false,

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once as when } from 'node:events';
 import { once, type Context } from '../context.ts';
-import { openDatabase } from '../database.ts';
+import { type Database, openDatabase } from '../database.ts';
 import { besidePonder } from '../reads/beside.ts';
 import type { Saturated, Saturation } from '../reads/capacity.ts';
+import { archiveLoad, pagesOfPast } from '../reads/past.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import { startProgram } from '../reads/start-program.ts';
@@ -14,6 +15,8 @@ const writtenPerSecond = 50;
 
 const capacityTarget = 1500;
 
+const shape = { unit: 'ms', better: 'lower', isLong: true } as const;
+
 const notModifiedRow = {
   name: 'reads-not-modified',
   unit: 'reads/s',
@@ -22,7 +25,7 @@ const notModifiedRow = {
   target: { ratio: 4 },
 } as const;
 
-type Served = Readonly<{ url: string; replay: Replay }>;
+type Served = Readonly<{ url: string; replay: Replay; database: Database }>;
 
 /**
  * Every read among a million actions and ten thousand nodes, 500 a second in all: the slowest read's p99, those of each
@@ -30,12 +33,11 @@ type Served = Readonly<{ url: string; replay: Replay }>;
  */
 export function rows(context: Context): readonly Row[] {
   const size = {
-    actions: context.size(1_000_000, 5_000),
+    actions: context.actions ?? context.size(1_000_000, 5_000),
     nodes: context.size(10_000, 100),
     creators: context.size(20_000, 100),
   };
   const served = once(() => serve(context, size));
-  const shape = { unit: 'ms', better: 'lower', isLong: true } as const;
   return [
     {
       ...shape,
@@ -66,6 +68,7 @@ export function rows(context: Context): readonly Row[] {
       measure: () => capacity(context, { size, seed: 6, served }),
     },
     { ...notModifiedRow, measure: () => notModified(context, { size, seed: 7, served }) },
+    ...pastRows(context, size, served),
     {
       ...shape,
       name: 'reads-beside-replay',
@@ -84,6 +87,30 @@ export function rows(context: Context): readonly Row[] {
         const { url } = await served();
         return besidePonder(context, size, url);
       },
+    },
+  ];
+}
+
+/** Pages as of random positions: the middle ones beside those of the head, and the slowest. */
+function pastRows(context: Context, size: Replay['size'], served: () => Promise<Served>): readonly Row[] {
+  const past = once(async () => {
+    const { url, database } = await served();
+    return await pagesOfPast(context, { url, size, seed: 8, last: await archiveLoad(database) });
+  });
+  return [
+    {
+      ...shape,
+      name: 'reads-as-of',
+      peerName: 'the same pages at the head',
+      target: { ratio: 0.5 },
+      measure: async () => (await past()).middle,
+    },
+    {
+      ...shape,
+      name: 'reads-as-of-slowest',
+      peerName: null,
+      target: { ours: 25 },
+      measure: async () => (await past()).slowest,
     },
   ];
 }
@@ -134,13 +161,14 @@ async function saturated(context: Context, load: Saturation): Promise<number> {
 }
 
 async function serve(context: Context, size: Replay['size']): Promise<Served> {
-  const { network } = await openDatabase(context, 'reads');
+  const database = await openDatabase(context, 'reads');
+  const { network } = database;
   const { config } = await context.postgres();
   const replay: Replay = { config, network, size };
   const [code] = (await when(startProgram(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
   if (code !== 0) throw new Error('The load could not be built');
   const url = await addressOf(startProgram(context, 'serve.ts', [JSON.stringify(config), network]));
-  return { url, replay: { ...replay, only: ['actions'] } };
+  return { url, replay: { ...replay, only: ['actions'] }, database };
 }
 
 async function addressOf(server: ChildProcess): Promise<string> {
