@@ -2,7 +2,7 @@ import { createHash, hash as digest } from 'node:crypto';
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { StreamName, StreamPolicies } from '../../events/streams.ts';
-import { refusedWith, unlessBroken } from '../log/breaks.ts';
+import { refusedWith } from '../log/breaks.ts';
 import { type Delivered, Feed, FeedLost } from '../log/feed.ts';
 import { streamName } from '../log/streams.ts';
 
@@ -112,7 +112,7 @@ export async function streamInfo(
 ): Promise<StreamInfo | undefined> {
   const manager = await managerOf(nc);
   try {
-    return await unlessBroken(nc, manager.streams.info(streamName(stream, network)));
+    return await manager.streams.info(streamName(stream, network));
   } catch (caught) {
     if (refusedWith(caught, 'streamNotFound')) return undefined;
     throw caught;

@@ -1,5 +1,6 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { AppError } from '../../kit/errors.ts';
 
 /** Error codes of the broker's API by their meaning; the descriptions may change, the numbers do not. */
 export const codes = {
@@ -47,17 +48,20 @@ export function onBreak(nc: NatsConnection, listener: Listener): () => void {
 }
 
 /**
- * Waits for an answer that a break of the connection would lose: then it fails at once, where the client would wait out
- * its timeout.
+ * Makes every request of a connection fail with `UNAVAILABLE` as soon as a break loses its answer, where the client
+ * would wait out its timeout: those of its own, and those of the streams and buckets that use it.
  */
-export async function unlessBroken<T>(nc: NatsConnection, answer: Promise<T>): Promise<T> {
-  const { promise: broken, reject } = Promise.withResolvers<never>();
-  const stop = onBreak(nc, (why) => reject(new Error(why)));
-  try {
-    return await Promise.race([answer, broken]);
-  } finally {
-    stop();
-  }
+export function failRequestsAtBreak(nc: NatsConnection): void {
+  const request = nc.request.bind(nc);
+  nc.request = async (...asked) => {
+    const { promise: broken, reject } = Promise.withResolvers<never>();
+    const stop = onBreak(nc, (why) => reject(new AppError('UNAVAILABLE', why)));
+    try {
+      return await Promise.race([request(...asked), broken]);
+    } finally {
+      stop();
+    }
+  };
 }
 
 function startListening(nc: NatsConnection): Set<Listener> {

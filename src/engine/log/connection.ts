@@ -1,5 +1,6 @@
 import { connect, type ConnectionOptions, type NatsConnection, wsconnect } from '@nats-io/transport-node';
 import { AppError } from '../../kit/errors.ts';
+import { failRequestsAtBreak } from './breaks.ts';
 
 /** Address and credentials of a broker; credentials in the address take precedence over `user` and `pass`. */
 export type BrokerAddress = Readonly<{ url: string; user?: string; pass?: string; name: string }>;
@@ -8,7 +9,8 @@ const pingIntervalMs = 10_000;
 const firstConnectWithinMs = 10_000;
 
 /**
- * Connects to a broker, or to one of several separated by commas; once connected it reconnects without end.
+ * Connects to a broker, or to one of several separated by commas; once connected it reconnects without end, and a
+ * request whose answer is lost with the connection fails at once.
  *
  * Fails with `UNAVAILABLE` when none answers at first. Secrets never appear in the message.
  *
@@ -29,7 +31,9 @@ export async function connectNats(options: BrokerAddress): Promise<NatsConnectio
     ...(secure ? { tls: {} } : {}),
   };
   try {
-    return await (webSocket ? wsconnect(connection) : connect(connection));
+    const nc = await (webSocket ? wsconnect(connection) : connect(connection));
+    failRequestsAtBreak(nc);
+    return nc;
   } catch (caught) {
     const why = caught instanceof Error ? caught.message : String(caught);
     throw new AppError('UNAVAILABLE', `No broker could be reached at ${servers.join(', ')}: ${why}`, { cause: caught });

@@ -2,7 +2,7 @@ import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-n
 import { jetstreamManager } from '@nats-io/jetstream';
 import { wait } from '../../kit/wait.ts';
 import { AppError } from '../../kit/errors.ts';
-import { onBreak, unlessBroken } from './breaks.ts';
+import { onBreak } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
 
 /** A stored message in the form of a direct read. */
@@ -68,7 +68,7 @@ export async function lastAtLeader(nc: NatsConnection, stream: string, subject: 
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {
     try {
-      const last = await unlessBroken(nc, manager.streams.getMessage(stream, { last_by_subj: subject }));
+      const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
       return last
         ? { subject, sequence: last.seq, bytes: last.data, header: (name) => last.header.last(name) }
         : undefined;

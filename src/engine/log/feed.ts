@@ -1,6 +1,6 @@
 import { AckPolicy, type ConsumerConfig, DeliverPolicy, jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, type Msg, type NatsConnection, nanos } from '@nats-io/transport-node';
-import { onBreak, unlessBroken } from './breaks.ts';
+import { onBreak } from './breaks.ts';
 import { subscribe } from './subscribe.ts';
 
 /** A message as a consumer delivers it; `behind` counts those after it that it has still to deliver. */
@@ -69,7 +69,7 @@ export class Feed {
   /** Creates the consumer and starts reading; fails as the broker's API fails. */
   static async open(nc: NatsConnection, stream: string, start: FeedStart): Promise<Feed> {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const info = await unlessBroken(nc, manager.consumers.add(stream, consumerConfig(start)));
+    const info = await manager.consumers.add(stream, consumerConfig(start));
     return new Feed(nc, `${stream}.${info.name}`, info.num_pending);
   }
 

@@ -2,7 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Recorded } from '../../commands/ports.ts';
 import { forgets, type StreamName, type StreamPolicy, streamTable } from '../../events/streams.ts';
-import { refusedWith, unlessBroken } from './breaks.ts';
+import { refusedWith } from './breaks.ts';
 import { type Delivered, Feed } from './feed.ts';
 import { messageAt } from './direct.ts';
 import { EndLost, PoisonEvent, recordedFrom } from './envelope.ts';
@@ -99,7 +99,7 @@ async function* untilLost(
 async function openFeed({ nc, name, hasGaps }: Following, { after, id }: Progress): Promise<Feed | undefined> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const { state } = await unlessBroken(nc, manager.streams.info(name));
+    const { state } = await manager.streams.info(name);
     if (state.last_seq < after) throw new EndLost(name, after, state.last_seq);
     if (state.first_seq > after + 1 && !hasGaps)
       throw new PoisonEvent(name, after + 1, `the log begins at ${state.first_seq}`);

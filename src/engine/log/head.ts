@@ -2,7 +2,6 @@ import { type StreamName, streams } from '../../events/streams.ts';
 import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { AppError } from '../../kit/errors.ts';
-import { unlessBroken } from './breaks.ts';
 import { incarnationOf, streamName } from './streams.ts';
 
 /** The first and the last sequence of a stream. */
@@ -30,7 +29,7 @@ export async function hasForgotten(nc: NatsConnection, name: string): Promise<bo
 async function readInfo(nc: NatsConnection, name: string): Promise<StreamInfo> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    return await unlessBroken(nc, manager.streams.info(name));
+    return await manager.streams.info(name);
   } catch (caught) {
     const why = caught instanceof Error ? caught.message : String(caught);
     throw new AppError('UNAVAILABLE', `The broker does not say where ${name} ends: ${why}`, { cause: caught });

@@ -4,7 +4,7 @@ import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { FactLog } from '../../commands/ports.ts';
 import { wait } from '../../kit/wait.ts';
-import { refusedWith, unlessBroken } from './breaks.ts';
+import { refusedWith } from './breaks.ts';
 import { openBucket } from './bucket.ts';
 
 /**
@@ -66,7 +66,7 @@ export function createLeases(nc: NatsConnection, network: string, options: Lease
       onChange(name, false);
       while (!signal.aborted) {
         const since = performance.now();
-        const held = await unlessBroken(nc, take(bucket, name, me)).catch((caught: unknown) => {
+        const held = await take(bucket, name, me).catch((caught: unknown) => {
           if (isGone(caught)) opened = undefined;
         });
         if (held && !(await runWhileHeld({ ...held, name, me, ttlMs, since, onChange }, signal, run))) return;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { refusedWith, unlessBroken } from './breaks.ts';
+import { refusedWith } from './breaks.ts';
 import { createLeases } from './leases.ts';
 
 /** A process among those of its group: each announces what it serves by a lease of its own. */
@@ -73,7 +73,7 @@ export async function presentIn(
   { network, group }: Pick<PresenceOptions, 'network' | 'group'>,
 ): Promise<ReadonlySet<string>> {
   try {
-    return await unlessBroken(nc, holdersIn(nc, bucketOf(group, network)));
+    return await holdersIn(nc, bucketOf(group, network));
   } catch (caught) {
     if (refusedWith(caught, 'streamNotFound')) return new Set();
     throw caught;

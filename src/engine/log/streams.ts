@@ -9,10 +9,10 @@ import {
   type StreamInfo,
   type StreamUpdateConfig,
 } from '@nats-io/jetstream';
-import { errors, type NatsConnection, nanos } from '@nats-io/transport-node';
+import { type NatsConnection, nanos } from '@nats-io/transport-node';
 import pRetry from 'p-retry';
 import { gte } from 'semver';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, passes } from '../../kit/errors.ts';
 import { refusedWith } from './breaks.ts';
 import {
   storedDays,
@@ -85,7 +85,7 @@ export async function ensureStreams(
     const ensuring = { manager, network, policies, options, fresh, incarnation };
     await pRetry(() => Promise.all(only.map((stream) => ensureStream(ensuring, stream))), {
       ...requestedAgain,
-      shouldRetry: ({ error }) => error instanceof errors.TimeoutError,
+      shouldRetry: ({ error }) => passes(error),
     });
   } catch (caught) {
     if (caught instanceof AppError) throw caught;

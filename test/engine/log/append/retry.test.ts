@@ -1,17 +1,21 @@
+import type { NatsConnection } from '@nats-io/transport-node';
 import { expect, test } from 'vitest';
 import { createLog, type Log } from '../../../../src/engine/log/log.ts';
 import { judge } from '../../../../src/engine/log/append/appender.ts';
+import { readHeads } from '../../../../src/engine/log/head.ts';
+import { createLeases } from '../../../../src/engine/log/leases.ts';
 import { testNats } from '../../../support/programs/servers.ts';
 import { appendWhileBreaking } from '../breaking-link.ts';
 import { faultyLink, type FaultyLink } from '../faulty-link.ts';
 import { actionOf, cause, connected, decision, everything, freshLog, probeOf } from '../fresh-log.ts';
 
 /** A log, and the same one over a link that can go wrong. */
-async function logs(): Promise<{ log: Log; remote: Log; link: FaultyLink }> {
+async function logs(): Promise<{ log: Log; remote: Log; far: NatsConnection; network: string; link: FaultyLink }> {
   const { log, network } = await freshLog();
   const { url, user, pass } = testNats();
   const link = await faultyLink(url);
-  return { log, remote: createLog(await connected({ url: link.url, user, pass }), network), link };
+  const far = await connected({ url: link.url, user, pass });
+  return { log, remote: createLog(far, network), far, network, link };
 }
 
 const stored = (log: Log, stream: Parameters<Log['head']>[0], sequence: number): Promise<void> =>
@@ -81,4 +85,18 @@ test('reads whose answers were lost with the connection are repeated at once', a
   const [last, all, one] = await read;
   expect([last.get('a')?.sequence, all.get('a')?.sequence, one?.sequence]).toEqual([1, 1, 1]);
   expect(await head).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('the connection broke') });
+});
+
+test('whatever else is asked of the broker fails with the connection, where the client would wait for its timeout', async () => {
+  const { log, far, network, link } = await logs();
+  const leases = createLeases(far, network);
+  await leases.holder('none');
+  link.deafen();
+  const asked = [readHeads(far, network), leases.holder('none'), leases.list()].map((answer) =>
+    answer.catch((caught: unknown) => caught),
+  );
+  await log.head('PROBES');
+  link.cut();
+  for (const failure of await Promise.all(asked))
+    expect(failure).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('the connection broke') });
 });
