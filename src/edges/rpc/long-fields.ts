@@ -8,7 +8,7 @@ export type LongField = Readonly<{
   /** The numbers of the fields that lead to it; it is the only one that is set of each message among them. */
   path: readonly number[];
   bytes: number;
-  parts: AsyncIterable<Uint8Array>;
+  parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }>;
 
 /**
@@ -22,7 +22,8 @@ export type LongFields = Readonly<{
   check: () => void;
 }>;
 
-type Sending = { next?: LongField | undefined; failure?: unknown };
+/** The field that the next message has, and why parts of one before could not be had. */
+export type Sending = { next?: LongField | undefined; failure?: unknown };
 
 const key = createContextKey<Sending | undefined>(undefined, { description: 'the field that is sent in parts' });
 const nothing = new Uint8Array();
@@ -58,7 +59,7 @@ export function acceptLongFields(
 }
 
 /** Each element of the body is the envelope of one message; that of a long field is replaced. */
-async function* spliced(body: AsyncIterable<Uint8Array>, sending: Sending): AsyncGenerator<Uint8Array> {
+export async function* spliced(body: AsyncIterable<Uint8Array>, sending: Sending): AsyncGenerator<Uint8Array> {
   for await (const envelope of body) {
     const { next } = sending;
     sending.next = undefined;
@@ -75,10 +76,11 @@ async function* spliced(body: AsyncIterable<Uint8Array>, sending: Sending): Asyn
   }
 }
 
-const envelopeHeadBytes = 5;
+/** Of an envelope, the flags and the length. */
+export const envelopeHeadBytes = 5;
 
 /** Everything of an envelope before the bytes of its long field: flags, length, and the head of each message. */
-function headOf({ path, bytes }: LongField): Uint8Array {
+export function headOf({ path, bytes }: Pick<LongField, 'path' | 'bytes'>): Uint8Array {
   let head = new Uint8Array();
   for (const number of path.toReversed()) {
     const outer = new BinaryWriter()

@@ -1,5 +1,6 @@
 import { type Client, createClient } from '@connectrpc/connect';
-import { createGrpcTransport } from '@connectrpc/connect-node';
+import { createTransport } from '@connectrpc/connect/protocol-grpc';
+import { createNodeHttpClient } from '@connectrpc/connect-node';
 import { AppError } from '../../../kit/errors.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
@@ -8,6 +9,7 @@ import { hostPort } from '../../../kit/net-address.ts';
 import { createSlots, type Slots } from '../../../kit/slots.ts';
 import type { Leasing } from '../../../engine/log/leases.ts';
 import { callSpans } from '../../rpc/call-spans.ts';
+import { type ClientFields, withLongFields } from '../../rpc/client-fields.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
 import { openSession } from './session.ts';
@@ -23,10 +25,15 @@ export type Dialling = Readonly<{
 }>;
 
 /** One connection to one node, for one attempt. */
-export type NodeConnection = Readonly<{ client: Client<typeof CascadeService>; close: () => void }>;
+export type NodeConnection = Readonly<{
+  client: Client<typeof CascadeService>;
+  fields: ClientFields;
+  close: () => void;
+}>;
 
 const usualConnectMs = 5_000;
-const messageBytes = 16 * 2 ** 20;
+/** A node's message may have so many. */
+export const messageBytes = 16 * 2 ** 20;
 
 /** Turns with one node, and how many hold or wait for one. */
 type Turns = { slots: Slots; users: number };
@@ -86,12 +93,18 @@ async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): 
     session.close();
     stream?.destroy();
   };
-  const options = {
+  const options = { httpVersion: '2', sessionProvider: () => session.manager } as const;
+  const { client: httpClient, fields } = withLongFields(createNodeHttpClient(options));
+  const transport = createTransport({
     baseUrl,
-    sessionManager: session.manager,
+    httpClient,
+    useBinaryFormat: true,
+    interceptors: [...callSpans()],
     acceptCompression: [],
+    sendCompression: null,
+    compressMinBytes: 0,
     readMaxBytes: messageBytes,
-    interceptors: callSpans(),
-  };
-  return { client: createClient(CascadeService, createGrpcTransport(options)), close };
+    writeMaxBytes: messageBytes,
+  });
+  return { client: createClient(CascadeService, transport), fields, close };
 }

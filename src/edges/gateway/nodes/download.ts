@@ -5,8 +5,10 @@ import type { CascadeAction } from '../../chain/files/chain.ts';
 import type { FileHashes } from '../../chain/files/file-hashes.ts';
 import { syncFolder } from '../../../kit/durable.ts';
 import { inSteps, type Space } from '../intake/space.ts';
+import { DataChunkSchema, DownloadResponseSchema } from '../../gen/cascade/service_pb.ts';
+import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
 import type { Attempt } from './running-attempt.ts';
-import { connectNode } from './connection.ts';
+import { connectNode, messageBytes } from './connection.ts';
 import { onOwnDisk } from './own-disk.ts';
 import { nodeStep } from './states.ts';
 
@@ -26,6 +28,8 @@ export type Wanted = Readonly<{
   space: Space;
   expectedBytes: number;
 }>;
+
+const chunkPath = [DownloadResponseSchema.field.chunk.number, DataChunkSchema.field.data.number];
 
 /** Size of a file in bytes by its action's record, which counts KB of either rounding; at most the limit. */
 export function recordedBytes({ record: { fileSizeKbs } }: CascadeAction, mostBytes: number): number {
@@ -49,28 +53,35 @@ export async function* downloadFrom(
   const room = await onOwnDisk(wanted.space.reserve(target, 0, 'download'));
   let file: FileHandle | undefined;
   let hangUp = (): void => undefined;
+  let broken: unknown;
   try {
-    const makeRoom = inSteps(room, wanted.expectedBytes);
     file = await onOwnDisk(open(part, 'w', 0o600));
-    const { client, close } = await connectNode(node, dialling, watch.signal);
+    const writer = createFileWriter(file);
+    const add = createAdder(writer, inSteps(room, wanted.expectedBytes), mostBytes);
+    const { client, fields, close } = await connectNode(node, dialling, watch.signal);
     hangUp = close;
     watch.enter('sending');
     const startedAt = performance.now();
     let [size, chunks] = [0, 0];
+    const take = async (data: Uint8Array): Promise<void> => {
+      watch.moved();
+      size = await add(data).catch((caught: unknown) => {
+        // The client wraps what fails within it in an error of its own.
+        broken = caught;
+        throw caught;
+      });
+    };
+    fields.take({ path: chunkPath, mostBytes: messageBytes, take });
     for await (const { responseType: reported } of client.download({ actionId, signature }, { signal: watch.signal })) {
       watch.moved();
       if (reported.case === 'event') attempt.countEvent();
       if (reported.case === 'event') yield [nodeStep(iteration, reported.value)];
-      if (reported.case !== 'chunk') continue;
-      const { data } = reported.value;
-      [size, chunks] = [size + data.length, chunks + 1];
-      if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
-      await onOwnDisk(makeRoom(size));
-      await onOwnDisk(file.writeFile(data));
+      if (reported.case === 'chunk') await take(reported.value.data);
+      if (reported.case === 'chunk') chunks += 1;
     }
     // What remains is ours alone: it makes no node slow.
     watch.stop();
-    await onOwnDisk(file.sync());
+    await onOwnDisk(writer.end());
     if (!(await onOwnDisk(hashesOf(part))).includes(dataHash))
       throw new Error('the node gave bytes that do not hash to what the chain says');
     await onOwnDisk(rename(part, into));
@@ -81,6 +92,8 @@ export async function* downloadFrom(
       [{ status: 'sdk:download_started', detail: { iteration } }],
       [{ status: 'sdk:download_completed', detail }, { status: 'sdk:completed' }],
     ];
+  } catch (caught) {
+    throw broken ?? caught;
   } finally {
     hangUp();
     // What cannot be closed or removed now is no reason to doubt the file; the sweep removes left-overs.
@@ -88,4 +101,20 @@ export async function* downloadFrom(
     await rm(part, { force: true }).catch(() => undefined);
     room.release();
   }
+}
+
+/** Adds bytes to a file once there is room for them; returns how many it has then. */
+function createAdder(
+  writer: FileWriter,
+  makeRoom: (bytes: number) => Promise<void>,
+  mostBytes: number,
+): (data: Uint8Array) => Promise<number> {
+  let size = 0;
+  return async (data) => {
+    size += data.length;
+    if (size > mostBytes) throw new Error(`the node sends more than ${mostBytes} bytes`);
+    await onOwnDisk(makeRoom(size));
+    await onOwnDisk(writer.write(data));
+    return size;
+  };
 }

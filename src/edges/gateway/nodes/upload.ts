@@ -2,7 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TransferStep, StepDetail } from '../../../commands/transfers/steps.ts';
 import { chunkBytesOf } from '../../chain/files/chunks.ts';
-import { type RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
+import { DataChunkSchema, RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
+import type { ClientFields } from '../../rpc/client-fields.ts';
 import { piecesOf } from '../../../kit/file-pieces.ts';
 import type { Attempt } from './running-attempt.ts';
 import { connectNode } from './connection.ts';
@@ -14,6 +15,8 @@ export type LocalFile = Readonly<{ path: string; size: number }>;
 
 /** Nodes take chunks of any size. 1 GiB in chunks of 1 MiB leaves 80 MiB that wait to be collected, in these 45. */
 const mostChunkBytes = 256 * 1024;
+
+const chunkPath = [RegisterRequestSchema.field.chunk.number, DataChunkSchema.field.data.number];
 
 type Message = MessageInitShape<typeof RegisterRequestSchema>;
 
@@ -54,7 +57,8 @@ export async function* uploadTo(
       watch.enter('processing');
     };
     const failed = (caught: DiskFailure): void => void (broken = caught);
-    const sending = { taskId: attemptId, actionId, chunkSize, moved: watch.moved, sent, failed };
+    const { fields } = connection;
+    const sending = { taskId: attemptId, actionId, chunkSize, fields, moved: watch.moved, sent, failed };
     const messages = messagesOf(handle, file.size, sending);
     for await (const reported of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
@@ -87,6 +91,7 @@ type Sending = Readonly<{
   taskId: string;
   actionId: string;
   chunkSize: number;
+  fields: ClientFields;
   moved: () => void;
   sent: () => void;
   failed: (caught: DiskFailure) => void;
@@ -95,7 +100,7 @@ type Sending = Readonly<{
 async function* messagesOf(
   handle: FileHandle,
   size: number,
-  { taskId, actionId, chunkSize, moved, sent, failed }: Sending,
+  { taskId, actionId, chunkSize, fields, moved, sent, failed }: Sending,
 ): AsyncGenerator<Message> {
   const pieces = piecesOf(handle, { first: 0, last: size - 1, pieceBytes: chunkSize });
   for (;;) {
@@ -105,8 +110,9 @@ async function* messagesOf(
       throw caught;
     });
     if (piece.done === true) break;
-    // The next message is pulled once this one has been encoded.
-    yield { requestType: { case: 'chunk', value: { data: piece.value } } };
+    // The next message is pulled once this one has left.
+    const data = fields.send({ path: chunkPath, bytes: piece.value.length, parts: [piece.value] });
+    yield { requestType: { case: 'chunk', value: { data } } };
     moved();
   }
   sent();
