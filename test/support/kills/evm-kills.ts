@@ -122,6 +122,7 @@ function rpcOf(url: () => string, signal: AbortSignal): Rpc {
 }
 
 type Block = Readonly<{ number: string; hash: string; transactions: readonly string[] }>;
+type Receipt = Readonly<{ transactionHash: string }>;
 
 /** Transfers that are sent without end, and what is judged of them. */
 export type Load = Readonly<{
@@ -138,6 +139,8 @@ export function startLoad(url: () => string): Load {
   const closing = new AbortController();
   const rpc = rpcOf(url, closing.signal);
   const acknowledged = new Set<string>();
+  /** The last acknowledged transaction of each sender. */
+  const last = new Map<number, string>();
   const heads: Readonly<{ number: number; hash: string }>[] = [];
   let late = 0;
   const noteLate = (answer: unknown): void => {
@@ -163,7 +166,10 @@ export function startLoad(url: () => string): Load {
   const sending = Array.from({ length: senders }, async (_, index) => {
     for (let nonce = 0; !ending.signal.aborted; nonce += 1) {
       const { raw, hash } = transferOf(index, nonce);
-      if (await isTaken(raw, hash)) acknowledged.add(hash);
+      if (await isTaken(raw, hash)) {
+        acknowledged.add(hash);
+        last.set(index, hash);
+      }
       await pause(askAgainMs);
     }
   });
@@ -188,14 +194,18 @@ export function startLoad(url: () => string): Load {
       const before = heads[index]?.number ?? 0;
       if (number < before) throw new Error(`The head went back from ${before} to ${number}`);
     }
+    // A sender's transactions are mined in their order.
     const isMined = async (hash: string): Promise<boolean> => Boolean(await rpc('eth_getTransactionReceipt', hash));
-    for (const hash of acknowledged) await until(`${hash} is mined`, async () => await isMined(hash), readyWithinMs);
+    for (const hash of last.values()) await until(`${hash} is mined`, async () => await isMined(hash), readyWithinMs);
     const head = Number(await rpc('eth_blockNumber'));
     const times = new Map<string, number>();
     const hashes: string[] = [];
     for (let number = 0; number <= head; number += 1) {
       const { hash: own, transactions } = await blockAt(`0x${number.toString(16)}`);
       hashes.push(own);
+      const receipts = (await rpc('eth_getBlockReceipts', own)) as readonly Receipt[];
+      const told = receipts.map(({ transactionHash }) => transactionHash);
+      if (told.join() !== transactions.join()) throw new Error(`Block ${number} has other receipts than transactions`);
       for (const hash of transactions) times.set(hash, (times.get(hash) ?? 0) + 1);
     }
     const other = heads.find(({ number, hash }) => hashes[number] !== hash);
