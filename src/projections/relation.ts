@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Table } from './columns.ts';
-import { marksOf, pastOf, positionsPerMark } from './past-tables.ts';
+import { pastOf } from './past-tables.ts';
 import type { ProjectionName } from './projection.ts';
 import type { Reading } from './reading.ts';
-import { type Input, run, slot } from './statement.ts';
+import { type Input, slot } from './statement.ts';
 
 /** A main table that keeps its superseded rows, and the projection that it belongs to. */
 export type PastTable = Readonly<{ projection: ProjectionName; table: Table }>;
@@ -49,21 +49,4 @@ export function relationAt(reading: Reading, from: PastTable): RawBuilder<unknow
     select ${columns} from ${sql.id(reading.schemas[projection], table.name)} live
     where live.position <= ${slot('at')}::int8 and not live.removed
     union all select ${columns} from ${supersededAt(reading, from)} superseded)`;
-}
-
-/** The least key new from a position on, or a little earlier, and the greatest up to it, or a little later. */
-export type Mark = Readonly<{ least: string | null; greatest: string | null }>;
-
-/** Finds where the keys of a main table end at a position; null where there are none on that side. */
-export async function markAt(reading: Reading, { projection, table }: PastTable, at: number): Promise<Mark> {
-  const marks = sql.id(reading.schemas[projection], marksOf(table)?.name ?? '');
-  const block = sql`${slot('block')}::int8`;
-  const [row] = await run<Mark>(reading, {
-    shape: `mark ${reading.schemas[projection]}`,
-    text: () => sql`
-      select (min(least) filter (where block >= ${block}))::text as least,
-        (max(greatest) filter (where block <= ${block}))::text as greatest from ${marks}`,
-    given: { block: Math.floor(at / positionsPerMark) },
-  });
-  return row ?? { least: null, greatest: null };
 }

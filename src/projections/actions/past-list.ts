@@ -3,14 +3,14 @@ import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts
 import { columnsFor, type CountedFrom, changesAt, matches, matchInput, nearerEnd, ofActions } from './action-rows.ts';
 import { actionTable } from './action-tables.ts';
 import type { Reading } from '../reading.ts';
-import { markAt, positionInput, supersededAt } from '../relation.ts';
+import { positionInput, supersededAt } from '../relation.ts';
 import { run, slot } from '../statement.ts';
 import { type Addends, addendsInTables, addendsOf, shapeOfTotal, totalInput, totalOf } from './totals/action-total.ts';
 import { countPair } from './totals/pair-counts.ts';
 import { kindsInput } from './totals/branches.ts';
 import { rowRangesIn } from './totals/ownership-ranges.ts';
-import { ownershipRangesAt } from './past-owners.ts';
-import { endOf, firstIdOf, ownerBefore, settledBefore } from './settled-ids.ts';
+import { ownershipRangesAt, type RangesAt } from './past-owners.ts';
+import { ownerBefore, type SettledIds, withSettledIds } from './settled-ids.ts';
 
 /** A page of the past: which actions to list and from where, and how a page of live rows is read. */
 export type PastPage = Readonly<{
@@ -30,10 +30,20 @@ export type PastPage = Readonly<{
  * is counted from the nearer end of history.
  */
 export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<readonly Row[]> {
+  const owners = ownershipRangesAt(reading, page.filter);
+  const rowsOf = async (ids: SettledIds): Promise<readonly Row[]> => await rowsWith(reading, page, await owners, ids);
+  const [rows] = await Promise.all([withSettledIds(reading, page.at, rowsOf), owners]);
+  return rows;
+}
+
+async function rowsWith<Row>(
+  reading: Reading,
+  page: PastPage,
+  owners: RangesAt,
+  { end, settled }: SettledIds,
+): Promise<readonly Row[]> {
   const { filter, after, limit, at, columns, livePage } = page;
-  const [owners, mark] = await Promise.all([ownershipRangesAt(reading, filter), markAt(reading, ofActions, at)]);
   const { shape, given } = shapeOf(filter);
-  const settled = settledBefore(mark);
   const from = settled === undefined ? nearerEnd(reading, at) : 'ids';
   const counted = settled === undefined ? owners.counted : owners.counted.map((owner) => ownerBefore(owner, settled));
   const all: Addends = from === 'start' ? { parts: [], inner: [], counters: [] } : addendsOf(counted);
@@ -47,9 +57,9 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
       ...kindsInput(filter),
       ...matchInput(filter, owners.counted),
       ...positionInput(reading, 'actions', at),
-      after: leastOf(after, endOf(mark)),
-      'after.all': endOf(mark),
-      settled: firstIdOf(settled ?? 0n),
+      after: String(leastOf(after, end)),
+      'after.all': String(end),
+      settled: String(settled ?? 0n),
       limit: limit + 1,
       ...totalInput(filter, addends),
       counted: ofPair,
@@ -61,8 +71,8 @@ export async function pastRows<Row>(reading: Reading, page: PastPage): Promise<r
   });
 }
 
-const leastOf = (after: string | undefined, end: string): string =>
-  after !== undefined && BigInt(after) < BigInt(end) ? after : end;
+const leastOf = (after: string | undefined, end: bigint): bigint =>
+  after !== undefined && BigInt(after) < end ? BigInt(after) : end;
 
 type Text = Readonly<{ shape: FilterShape; from: CountedFrom; addends: Addends }> &
   Pick<PastPage, 'columns' | 'livePage'>;

@@ -61,7 +61,7 @@ export async function claimsOn(
 }
 
 /** The ownership ranges of a filter: for totals of the head, and for lists of live rows. */
-type RangesAt = Readonly<{ counted: readonly OwnershipRange[]; listed: readonly OwnershipRange[] }>;
+export type RangesAt = Readonly<{ counted: readonly OwnershipRange[]; listed: readonly OwnershipRange[] }>;
 
 /**
  * Finds the ownership ranges of a filter as of the reading's position.

@@ -95,7 +95,7 @@ export type ResolvedInstant = Readonly<{
   /** The same as a token. */
   token: string;
   /** Milliseconds since 1970, to the second: when the last event of it was stored; undefined before the first. */
-  timeMs: number | undefined;
+  timeMs: Promise<number | undefined>;
 }>;
 
 /** Finds the position of each stream that some projections follow, at an instant. */
@@ -110,7 +110,7 @@ export const streamsOf = (of: readonly ProjectionName[]): StreamName[] =>
   [...new Set(of.flatMap((name) => streamOf.get(name) ?? []))].toSorted();
 
 /**
- * Resolves instants against the log.
+ * Resolves instants against the log; the time of one whose positions are all named is found while it is read.
  *
  * A stream that an instant does not name has the position of the time at which the last named event was stored. Fails
  * with `NOT_YET` for a time to come, `BEYOND_HEAD` for a sequence that the stream does not have yet, `FOREIGN_POSITION`
@@ -124,10 +124,12 @@ export function createResolver(past: PastLog, clock: () => number): ResolveInsta
     if (isTime && named.nanos > BigInt(Math.floor(clock())) * nanosPerMs)
       throw new AppError('NOT_YET', 'This time has not come yet; an instant lies in the past.');
     const known = isTime ? new Map<StreamName, number>() : await checked(heads, locationsOf(named));
-    const nanos = isTime ? named.nanos : await lastStored(past, known);
+    const time = isTime ? Promise.resolve(named.nanos) : lastStored(past, heads, known);
+    const timeMs = time.then((nanos) => (nanos === undefined ? undefined : Number(nanos / 1_000_000_000n) * 1000));
+    timeMs.catch(() => undefined);
     const followed = await Promise.all(
       streams.map(async (stream): Promise<Followed> => {
-        const sequence = known.get(stream) ?? (nanos === undefined ? 0 : await past.positionAt(stream, nanos));
+        const sequence = known.get(stream) ?? (await positionAt(past, stream, { known, time }));
         const { incarnation, firstSequence } = await heads(stream, sequence);
         if (streamTable[stream].keeps !== 'forever' && firstSequence > 1 && sequence < firstSequence)
           throw await forgotten(past, stream, firstSequence);
@@ -137,7 +139,7 @@ export function createResolver(past: PastLog, clock: () => number): ResolveInsta
     return {
       positions: Object.fromEntries(followed.map(({ stream, sequence }) => [stream, sequence])),
       token: positionToken(followed),
-      timeMs: nanos === undefined ? undefined : Number(nanos / 1_000_000_000n) * 1000,
+      timeMs,
     };
   };
 }
@@ -179,9 +181,28 @@ async function checked(heads: ReadHead, locations: readonly Location[]): Promise
   return new Map(locations.map(({ stream, sequence }) => [stream, sequence]));
 }
 
+type Timed = Readonly<{ known: ReadonlyMap<StreamName, number>; time: Promise<bigint | undefined> }>;
+
+/** The position of a stream at a time, which may be that of one known event. */
+async function positionAt(past: PastLog, of: StreamName, { known, time }: Timed): Promise<number> {
+  const [[stream, sequence] = []] = known;
+  if (stream && sequence !== undefined && known.size === 1) return await past.positionWhen(of, { stream, sequence });
+  const nanos = await time;
+  return nanos === undefined ? 0 : await past.positionAt(of, nanos);
+}
+
 /** When the last of some events was stored. */
-async function lastStored(past: PastLog, known: ReadonlyMap<StreamName, number>): Promise<bigint | undefined> {
-  const times = await Promise.all([...known].map(([stream, sequence]) => past.storedAt(stream, sequence)));
+async function lastStored(
+  past: PastLog,
+  heads: ReadHead,
+  known: ReadonlyMap<StreamName, number>,
+): Promise<bigint | undefined> {
+  const times = await Promise.all(
+    [...known].map(async ([stream, sequence]) => {
+      const { incarnation } = await heads(stream, sequence);
+      return await past.storedAt(stream, sequence, incarnation);
+    }),
+  );
   return times
     .filter((time) => time !== undefined)
     .reduce<bigint | undefined>((a, b) => (a && a > b ? a : b), undefined);

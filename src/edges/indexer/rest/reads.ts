@@ -90,7 +90,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
       'Annals-Lag-Ms': String(Math.round(behindMs)),
       ...(ageMs === undefined ? {} : { 'Annals-Chain-Age-Ms': String(ageMs) }),
       'Cache-Control': 'no-store',
-      ...(at.instant && headersOf(at.instant)),
+      ...(at.instant && { 'Annals-As-Of': at.instant.token }),
     });
   };
   return async <T>(reply: FastifyReply, scope: ReadScope, answer: (snapshot: ReadSnapshot) => Promise<T>) => {
@@ -99,7 +99,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const freshness = freshnessOf(reply.request);
     vary(reply, ...varyBy);
     if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
-    const answered = await fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
+    const answering = fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
       reader.read(async (reading) => {
         const rounds = await roundsOf(reading);
         stamp(reply, scope, { reading, rounds, instant });
@@ -111,8 +111,13 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
         return { tag, result: await answer({ ...snapshot, tag }) };
       }),
     );
-    const { tag, result } = answered;
-    void reply.headers({ ETag: tag, 'Cache-Control': cachingOf(instant, clock()) });
+    const [answered, timed] = await Promise.allSettled([answering, instant?.timeMs]);
+    if (timed.status === 'rejected') throw timed.reason;
+    const timeMs = timed.value;
+    if (timeMs !== undefined) void reply.header('Memento-Datetime', new Date(timeMs).toUTCString());
+    if (answered.status === 'rejected') throw answered.reason;
+    const { tag, result } = answered.value;
+    void reply.headers({ ETag: tag, 'Cache-Control': cachingOf(timeMs, clock()) });
     if (result === notModified) void reply.code(304);
     return result;
   };
@@ -122,21 +127,14 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
  * How long caches may hold an answer without a request: that of a closed instant for a while, for a corrected
  * projection corrects the past as well; any other one not at all.
  */
-function cachingOf(instant: ResolvedInstant | undefined, now: number): string {
-  const isClosed = instant?.timeMs !== undefined && now - instant.timeMs > closedAfterMs;
+function cachingOf(timeMs: number | undefined, now: number): string {
+  const isClosed = timeMs !== undefined && now - timeMs > closedAfterMs;
   return isClosed ? 'public, max-age=3600' : 'no-cache';
 }
 
 type Untagged = Omit<ReadSnapshot, 'tag'>;
 type Tagged<T> = Readonly<{ tag: string; result: T | NotModified }>;
 type Stamped = Readonly<{ reading: Reading; rounds: readonly RoundRow[]; instant: ResolvedInstant | undefined }>;
-
-function headersOf({ token, timeMs }: ResolvedInstant): Record<string, string> {
-  return {
-    'Annals-As-Of': token,
-    ...(timeMs === undefined ? {} : { 'Memento-Datetime': new Date(timeMs).toUTCString() }),
-  };
-}
 
 const isHead = ({ positions }: ResolvedInstant, { followed }: Reading, { projections }: ReadScope): boolean =>
   projections.every((name) => followed[name].sequence === (positions[followed[name].stream] ?? 0));

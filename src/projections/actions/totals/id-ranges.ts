@@ -73,25 +73,25 @@ export function idRangesWithin(bounds: readonly Bound[], span: number): IdRanges
 }
 
 /**
- * What of ranges, of all ids where there are none, lies before a block; `span` is how many blocks the smallest counter
+ * What of ranges, of all ids where there are none, lies before an id; `span` is how many blocks the smallest counter
  * has.
  */
-export function rangesBefore(ranges: IdRanges | undefined, span: number, block: bigint): IdRanges {
+export function rangesBefore(ranges: IdRanges | undefined, span: number, end: bigint): IdRanges {
+  const block = end / BigInt(idsPerBlock);
   const counted = block - (block % BigInt(span));
   const { whole, inner, parts } = ranges ?? { whole: [{ first: 0n, last: block }], inner: [], parts: [] };
-  const between = (first: bigint, end: bigint): Blocks[] =>
+  const between = (first: bigint, last: bigint): Blocks[] =>
     whole
-      .map((run) => ({ first: run.first > first ? run.first : first, last: run.last < end ? run.last : end - 1n }))
+      .map((run) => ({ first: run.first > first ? run.first : first, last: run.last < last ? run.last : last }))
       .filter((run) => run.first <= run.last);
-  const end = block * BigInt(idsPerBlock);
   const before = (ids: readonly Ids[]): Ids[] =>
     ids
       .filter(({ low }) => BigInt(low) < end)
       .map(({ low, high }) => ({ low, high: BigInt(high) < end ? high : String(end) }));
   return {
     ids: { low: '0', high: String(end) },
-    whole: between(0n, counted),
-    inner: [...before(inner), ...between(counted, block).map(idsOfBlocks)],
+    whole: between(0n, counted - 1n),
+    inner: before([...inner, ...between(counted, block).map(idsOfBlocks)]),
     parts: before(parts),
   };
 }

@@ -85,6 +85,7 @@ export function pastOf(facts: readonly Fact[]): RestDependencies['past'] {
   return {
     head: async () => ({ incarnation: '2026-01-01T00:00:00Z', firstSequence: 1, lastSequence: facts.length }),
     positionAt: async (_stream, nanos) => recorded.filter(({ sequence }) => nanosOf(sequence) <= nanos).length,
+    positionWhen: async (_stream, { sequence }) => Math.min(sequence, facts.length),
     storedAt: async (_stream, sequence) => (sequence === 0 ? undefined : nanosOf(sequence)),
     lastAsOf: async (kind, entities, upTo) =>
       new Map(
