@@ -2,6 +2,7 @@ import prettyMs from 'pretty-ms';
 import { AppError } from '../../kit/errors.ts';
 import { projectionNames } from '../../projections/projection.ts';
 import type { Reading } from '../../projections/reading.ts';
+import type { ReadMode } from './read/reading.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Check, Figures, Finding, Observed } from '../../kit/observed.ts';
 import type { LagTracker } from '../log/lag.ts';
@@ -15,7 +16,7 @@ export type GenerationState = Pick<
 
 /** The queries for the state of the read models. */
 export type ObservedModels = Readonly<{
-  read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
+  read: <T>(use: (reading: Reading) => Promise<T>, how?: ReadMode) => Promise<T>;
   generations: () => Promise<readonly GenerationState[]>;
 }>;
 

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { AnyProjection } from '../../../src/projections/all.ts';
@@ -78,4 +79,23 @@ export function startProjector(
   };
   onTestFinished(stop);
   return { stop };
+}
+
+/** Counts how often something is sent on connections of a pool; statements that are sent together count once. */
+export function countTrips({ read }: Pick<Pools, 'read'>, onTrip: () => void = () => undefined): () => number {
+  const watched = new WeakSet<pg.PoolClient>();
+  let trips = 0;
+  read.on('acquire', (client) => {
+    if (watched.has(client)) return;
+    watched.add(client);
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const counted = (...args: unknown[]): unknown => {
+      trips += 1;
+      const answer = query(...args);
+      onTrip();
+      return answer;
+    };
+    Object.assign(client, { query: counted });
+  });
+  return () => trips;
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { onDamage } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
 import { nodeFacts } from '../../support/histories/facts.ts';
-import { databaseOf, openDatabase, startProjector } from './engine.ts';
+import { countTrips, databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { countOfNodes } from './reading-on.ts';
 import { eventually } from '../../support/polling.ts';
@@ -52,32 +52,38 @@ test('read fails with UNAVAILABLE while the tables, or the whole database, are b
     await expect(database.reader.read(async () => 1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test('read sees one instant, whatever is written meanwhile: what was asked before the write is asked again', async () => {
-  const { reader, log, live } = await withOneNode();
-  const seen: number[][] = [];
-  const look = async () =>
-    await reader.read(async ({ db, schemas, followed }) => {
-      const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
-      const position = db.selectFrom(nodes).select('position');
-      const run = [followed.supernodes.sequence];
-      seen.push(run);
-      for (const row of await position.execute()) run.push(row.position);
-      if (seen.length > 1) {
-        const last = Number((await live())?.position);
-        log.append(nodeFacts('a').changed({ note: `after ${last}` }));
-        await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
-      }
-      for (const row of await position.execute()) run.push(row.position);
-    });
-  await look();
-  await look();
-  // Between its two queries the generations moved: the second run holds them.
-  expect(seen).toEqual([
-    [1, 1, 1],
-    [1, 1],
-    [2, 2, 2],
-  ]);
-});
+test.each([false, true])(
+  'read sees one instant, whatever is written meanwhile, and asks again what it asked before (looks first: %s)',
+  async (looksFirst) => {
+    const { reader, log, live } = await withOneNode();
+    const seen: number[][] = [];
+    const look = async () =>
+      await reader.read(
+        async ({ db, schemas, followed }) => {
+          const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
+          const position = db.selectFrom(nodes).select('position');
+          const run = [followed.supernodes.sequence];
+          seen.push(run);
+          for (const row of await position.execute()) run.push(row.position);
+          if (seen.length > 1) {
+            const last = Number((await live())?.position);
+            log.append(nodeFacts('a').changed({ note: `after ${last}` }));
+            await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
+          }
+          for (const row of await position.execute()) run.push(row.position);
+        },
+        { looksFirst },
+      );
+    await look();
+    await look();
+    // Between its two queries the generations moved: the second run holds them.
+    expect(seen).toEqual([
+      [1, 1, 1],
+      [1, 1],
+      [2, 2, 2],
+    ]);
+  },
+);
 
 test('read runs again, and gives and confirms nothing before, where the generations are not what the look before found', async () => {
   const { reader, log, live } = await withOneNode();
@@ -202,4 +208,19 @@ test('generations tells how every projection stands', async () => {
       stoppedReason: null,
     },
   ]);
+});
+
+test('reads that look first share one look at the positions, unless it began before they were asked for', async () => {
+  const { reader, pools, log, live } = await withOneNode();
+  const position = async () =>
+    await reader.read(async ({ followed }) => followed.supernodes.sequence, { looksFirst: true });
+  const later: Promise<number>[] = [];
+  const trips = countTrips(pools, () => {
+    if (later.length === 0) later.push(position(), position(), position());
+  });
+  expect([await position(), ...(await Promise.all(later))]).toEqual([1, 1, 1, 1]);
+  expect(trips()).toBe(2);
+  log.append(nodeFacts('a').changed({ note: 'later' }));
+  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
+  expect(await position()).toBe(2);
 });

@@ -99,6 +99,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const freshness = freshnessOf(reply.request);
     vary(reply, ...varyBy);
     if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
+    const how = { looksFirst: headers['if-none-match'] !== undefined };
     const answering = fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
       reader.read(async (reading) => {
         const rounds = await roundsOf(reading);
@@ -109,7 +110,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
         if (namesTag(headers['if-none-match'], tag)) return { tag, result: notModified };
         const snapshot = await snapshotOf({ reading, rounds, scope, instant, records });
         return { tag, result: await answer({ ...snapshot, tag }) };
-      }),
+      }, how),
     );
     const [answered, timed] = await Promise.allSettled([answering, instant?.timeMs]);
     if (timed.status === 'rejected') throw timed.reason;

@@ -51,7 +51,6 @@ export function liveFrom(rows: ResultRows): LiveGenerations {
 }
 
 type Requesting = Readonly<{
-  client: pg.ClientBase;
   /** The same for all snapshots of one database. */
   reader: object;
   /** Which version of each projection this program reads: the tables of another one mean something else. */
@@ -59,45 +58,60 @@ type Requesting = Readonly<{
   taken: LiveGenerations;
 }>;
 
+type Guessing = Readonly<{
+  /** Gives the connection of the snapshot, the same one each time. */
+  connect: () => Promise<pg.ClientBase>;
+  live: Statement;
+  onLive: (now: LiveGenerations) => void;
+  /** The generations were read for this snapshot: they are certain unless it sends statements. */
+  isRead: boolean;
+}>;
+
+/** What was sent: whether the generations are those assumed, and the answers once they are. */
+type Sent = Readonly<{ sound: Promise<void>; answers: readonly Promise<ResultRows>[] }>;
+
 /**
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
  * fails with `Moved` instead of answering when one has changed, after it has reported the present ones.
  *
  * A position that has only advanced since, and that nobody has read, changes nothing: it is as its first answer has it.
  */
-export function optimisticSnapshot(
-  requesting: Requesting,
-  { live, onLive }: Readonly<{ live: Statement; onLive: (now: LiveGenerations) => void }>,
-): Reading {
-  const { client } = requesting;
+export function optimisticSnapshot(requesting: Requesting, { connect, live, onLive, isRead }: Guessing): Reading {
   let { taken } = requesting;
   const named = new Set<ProjectionName>();
   const positioned = new Set<ProjectionName>();
   let checked = 0;
-  const send = (statements: readonly Statement[]): Promise<ResultRows>[] => {
-    const [match, ...answers] = sendBatch(client, [live, ...statements]);
-    const sound = (match ?? Promise.resolve([])).then((rows) => {
-      const now = liveFrom(rows);
-      const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
-      if (changed.length > 0) onLive(now);
-      if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
-        throw new GenerationChanged(checked > 0);
-      if (checked === 0) taken = now;
-      checked = named.size;
-      return rows;
+  let hasSent = false;
+  const check = (rows: ResultRows): void => {
+    const now = liveFrom(rows);
+    const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
+    if (changed.length > 0) onLive(now);
+    if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
+      throw new GenerationChanged(checked > 0);
+    if (checked === 0) taken = now;
+    checked = named.size;
+  };
+  const send = (statements: readonly Statement[]): Sent => {
+    hasSent = true;
+    const sent = connect().then((client) => sendBatch(client, [live, ...statements]));
+    const sound = sent.then(async ([match]) => check((await match) ?? []));
+    const answers = statements.map(async (_, at) => {
+      await sound;
+      return (await (await sent)[at + 1]) ?? [];
     });
-    return [sound, ...answers.map(async (answer) => await sound.then(() => answer))];
+    return { sound, answers };
   };
   const confirmed = async (): Promise<void> => {
-    if (checked < named.size) await send([])[0];
+    const isCertain = isRead && !hasSent;
+    if (checked < named.size && !isCertain) await send([]).sound;
   };
-  const request = gather((statements) => send(statements).slice(1));
+  const request = gather((statements) => send(statements).answers);
   return readingOf(requesting, { named, positioned, taken: () => taken, ask: request, confirmed });
 }
 
 /** A snapshot within an open transaction that has read the generations. */
-export function heldSnapshot(querying: Requesting): Reading {
-  const request = gather((statements) => sendBatch(querying.client, statements));
+export function heldSnapshot(querying: Requesting, client: pg.ClientBase): Reading {
+  const request = gather((statements) => sendBatch(client, statements));
   const [named, positioned] = [new Set<ProjectionName>(), new Set<ProjectionName>()];
   const confirmed = (): Promise<void> => Promise.resolve();
   return readingOf(querying, { named, positioned, taken: () => querying.taken, ask: request, confirmed });
@@ -112,7 +126,7 @@ type Ways = Readonly<{
   confirmed: () => Promise<void>;
 }>;
 
-function readingOf({ client, reader, versions }: Requesting, ways: Ways): Reading {
+function readingOf({ reader, versions }: Requesting, ways: Ways): Reading {
   const { named, positioned, taken, ask, confirmed } = ways;
   const of = (name: ProjectionName): Live => {
     named.add(name);
@@ -137,7 +151,7 @@ function readingOf({ client, reader, versions }: Requesting, ways: Ways): Readin
     return of(name);
   };
   return {
-    db: kyselyOver(client, ask),
+    db: kyselyOver(ask),
     reader,
     schemas: schemasOf(of),
     followed: positionsOf(withPosition),
@@ -212,33 +226,21 @@ function nameOf(text: string): string {
   return name;
 }
 
-type Asker = { ask: RunStatement };
-const made = new WeakMap<pg.ClientBase, Readonly<{ db: Kysely<Tables>; asker: Asker }>>();
-
-/** Kysely over one connection, which stays the caller's; it sends statements with the last caller's `ask`. */
-function kyselyOver(client: pg.ClientBase, ask: RunStatement): Kysely<Tables> {
-  const known = made.get(client);
-  if (known) {
-    known.asker.ask = ask;
-    return known.db;
-  }
-  const asker: Asker = { ask };
-  const db = new Kysely<Tables>({
+/** Kysely that sends statements with `ask`; to make one costs a microsecond. */
+const kyselyOver = (ask: RunStatement): Kysely<Tables> =>
+  new Kysely<Tables>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
-      createDriver: () => driverOver(asker),
+      createDriver: () => driverOver(ask),
       createIntrospector: (of) => new PostgresIntrospector(of),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  made.set(client, { db, asker });
-  return db;
-}
 
-function driverOver(asker: Asker): Driver {
+function driverOver(ask: RunStatement): Driver {
   const connection: DatabaseConnection = {
     executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
-      const rows = await asker.ask({ name: nameOf(sql), text: sql, values: [...parameters] });
+      const rows = await ask({ name: nameOf(sql), text: sql, values: [...parameters] });
       return { rows: rows as R[] };
     },
     streamQuery: () => refuse('streaming'),

@@ -1,29 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type pg from 'pg';
+import { countTrips } from '../../../engine/models/engine.ts';
 import { actionFacts } from '../../../support/histories/facts.ts';
 import { startMovingWorld } from './moving-world.ts';
 
 const [count, firstId, idsApart] = [2200, 20_000, 4];
 const registered = (id: number) => actionFacts(String(id)).registered();
 
-/** Counts how often something is sent on connections of a pool; statements that are sent together count once. */
-function countTrips(pool: pg.Pool): () => number {
-  const watched = new WeakSet<pg.PoolClient>();
-  let trips = 0;
-  pool.on('acquire', (client) => {
-    if (watched.has(client)) return;
-    watched.add(client);
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    Object.assign(client, { query: (...args: unknown[]) => ((trips += 1), query(...args)) });
-  });
-  return () => trips;
-}
-
 it('a page of the past takes one trip, and counts no action of a smaller id that came after it', async () => {
   const { rest, database, append, token, close } = await startMovingWorld();
   onTestFinished(close);
   append(...Array.from({ length: count }, (_, at) => registered(firstId + at * idsApart)));
-  const trips = countTrips(database.pools.read);
+  const trips = countTrips(database.pools);
   const total = async (position: number, more: string): Promise<unknown> => {
     const headers = { prefer: 'wait=10', 'annals-position': token('ACTIONS') };
     const { body } = await rest.get(`/v1/actions?as_of=ACTIONS:${position}&${more}`, { headers });
