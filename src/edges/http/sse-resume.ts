@@ -19,9 +19,13 @@ export type ResumableFeed = Readonly<{
   watch: (onMore: () => void) => () => void;
   /**
    * Time after which the history is read without a hint, at first: longer and longer while nothing comes, up to 30 s.
+   * `neverMs` where no hint can be lost.
    */
   pollMs?: number;
 }>;
+
+/** A reader that receives hints need not poll. */
+export const neverMs = Infinity;
 
 const usualPollMs = 5000;
 const longestPollMs = 30_000;
@@ -74,7 +78,7 @@ export async function followFeed(
   signal: AbortSignal,
   take: (event: PlacedEvent) => void | Promise<void>,
 ): Promise<void> {
-  const hints = createHints();
+  const hints = new Hints();
   const unwatch = watch(hints.give);
   signal.addEventListener('abort', hints.give, { once: true });
   let location = after;
@@ -93,7 +97,7 @@ export async function followFeed(
       hints.forget();
       if (await readOn()) return;
       if (!signal.aborted) await hints.next(waitMs);
-      waitMs = Math.min(waitMs * 2, longestPollMs);
+      if (waitMs < longestPollMs) waitMs = Math.min(waitMs * 2, longestPollMs);
     }
   } finally {
     unwatch();
@@ -102,22 +106,26 @@ export async function followFeed(
 }
 
 /** Hints that a caller can await, for a limited time; small, since each idle reader has them. */
-function createHints() {
-  let options = false;
-  let wake: (() => void) | undefined;
-  return {
-    give: (): void => {
-      options = true;
-      wake?.();
-    },
-    forget: (): void => void (options = false),
-    next: async (withinMs: number): Promise<void> => {
-      if (options) return;
-      await new Promise<void>((resolve) => {
-        const late = setTimeout(resolve, withinMs);
-        wake = () => (clearTimeout(late), resolve());
-      });
-      wake = undefined;
-    },
+class Hints {
+  #isGiven = false;
+  #wake: (() => void) | undefined;
+
+  readonly give = (): void => {
+    this.#isGiven = true;
+    this.#wake?.();
   };
+
+  forget(): void {
+    this.#isGiven = false;
+  }
+
+  async next(withinMs: number): Promise<void> {
+    if (this.#isGiven) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const late = withinMs === neverMs ? undefined : setTimeout(resolve, withinMs);
+    await promise;
+    clearTimeout(late);
+    this.#wake = undefined;
+  }
 }

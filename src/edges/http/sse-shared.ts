@@ -1,4 +1,4 @@
-import { followFeed, type PlacedEvent, type ResumableFeed } from './sse-resume.ts';
+import { followFeed, neverMs, type PlacedEvent, type ResumableFeed } from './sse-resume.ts';
 
 /** The state of one feed, shared by all of its readers. */
 type Shared = {
@@ -8,14 +8,11 @@ type Shared = {
   failed: Error | undefined;
 };
 
-/** A reader that receives hints need not poll. */
-const neverMs = 2 ** 31 - 1;
-
 /**
  * Lets many readers share feeds by their key: the history of each is read once, and new events once, for all of them.
  *
- * All of a feed is kept in memory while it has readers, so this is for feeds of some hundred events. A feed that fails
- * fails for all of its readers; the next reader starts it anew.
+ * All of a feed is kept in memory while it has readers, so this is for feeds of some hundred events; it starts with the
+ * call and ends with its last reader. A feed that fails fails for all of its readers; the next reader starts it anew.
  *
  * @example await showFeed(client, shared(task.name, feed), lastEventId(request))
  */
@@ -37,24 +34,22 @@ export function createSharedFeeds(): (key: string, feed: ResumableFeed) => Resum
     return shared;
   };
   return (key, feed) => {
-    let shared: Shared | undefined;
+    // A reader keeps what is shared, never its own way to it.
+    const shared = all.get(key) ?? start(key, feed);
     return {
       pollMs: neverMs,
       watch: (onMore) => {
-        const joined = all.get(key) ?? start(key, feed);
-        const own = (): void => onMore();
-        joined.readers.add(own);
-        shared = joined;
+        shared.readers.add(onMore);
         return () => {
-          joined.readers.delete(own);
-          if (joined.readers.size > 0) return;
-          if (all.get(key) === joined) all.delete(key);
-          joined.over.abort();
+          shared.readers.delete(onMore);
+          if (shared.readers.size > 0) return;
+          if (all.get(key) === shared) all.delete(key);
+          shared.over.abort();
         };
       },
       history: async function* (after) {
-        if (shared?.failed) throw shared.failed;
-        for (const event of shared?.events ?? []) if (event.id > after) yield event;
+        if (shared.failed) throw shared.failed;
+        for (const event of shared.events) if (event.id > after) yield event;
       },
     };
   };

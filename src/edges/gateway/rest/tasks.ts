@@ -95,8 +95,10 @@ async function showStatus(
   if (!client) return reply;
   if (after === 'unknown') client.comment('no such event of this task; here is all of it');
   const feed = shared(task.name, feedOf(dependencies, task));
-  await showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
-    dependencies.logger.debug({ err: caught }, 'a stream of states ended early'),
+  // Nothing waits for its end: what an answer is made with need not stay as long as its reader.
+  const { logger } = dependencies;
+  void showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
+    logger.debug({ err: caught }, 'a stream of states ended early'),
   );
   return reply;
 }
