@@ -16,6 +16,7 @@ it.each(Array.from({ length: histories }, (_, at) => at + 1))(
     const random = seeded(seed);
     const facts = historyOf(seed);
     const paths = pathsOf(facts);
+    const tags = new Map<string, string>();
     // What is counted incrementally is compared each time.
     const some = () => paths.filter((path) => path.endsWith('/action-stats') || random.chance(0.2));
     for (let at = 0; at < facts.length;) {
@@ -32,6 +33,12 @@ it.each(Array.from({ length: histories }, (_, at) => at + 1))(
       for (const path of some()) {
         const [cached, computed] = [await rest.get(path, now), await anew.get(path, now)];
         expect([path, at, cached.status, cached.text]).toEqual([path, at, computed.status, computed.text]);
+        const tag = computed.headers.get('etag');
+        const known = tags.get(path) ?? '""';
+        const conditional = await rest.get(path, { headers: { ...now.headers, 'if-none-match': known } });
+        const expected = known === tag ? [304, ''] : [computed.status, computed.text];
+        expect([path, at, conditional.status, conditional.text]).toEqual([path, at, ...expected]);
+        if (tag !== null) tags.set(path, tag);
         const named = ['etag', 'annals-position'].map((name) => cached.headers.get(name));
         expect(named).toEqual(['etag', 'annals-position'].map((name) => computed.headers.get(name)));
       }
