@@ -23,34 +23,44 @@ export function person() {
   return found;
 }
 
-/** Uploads a file until 202, waits until nodes have it, has it fetched, and reads it to its end. */
-export async function moveOne(
-  { instance: { urls } }: Program,
-  size: number,
-): Promise<{ upMs: number; downMs: number }> {
+type Urls = Program['instance']['urls'];
+
+/** Uploads a file, waits until nodes have it, has it fetched, and reads it to its end. */
+export async function moveOne(urls: Urls, size: number): Promise<void> {
+  const { actionId } = await uploadWhole(urls, size);
+  await fetchWhole(urls, actionId, size);
+}
+
+/** Uploads a file until 202, which takes so long, and waits until nodes have it. */
+export async function uploadWhole(urls: Urls, size: number): Promise<{ actionId: string; upMs: number }> {
   const { gateway = '' } = urls;
   const registered = await registerOne(urls, size);
   const { actionId } = registered;
-  const began = performance.now();
+  const startedAt = performance.now();
   const history = historyUrl(gateway, await uploadOne(gateway, registered, size));
-  const upMs = performance.now() - began;
+  const upMs = performance.now() - startedAt;
   await ended(history);
+  return { actionId, upMs };
+}
+
+/** Has a file fetched from nodes, and reads it to its end, which takes so many milliseconds. */
+export async function fetchWhole({ gateway = '' }: Urls, actionId: string, size: number): Promise<number> {
   const asked = await fetch(`${gateway}/api/v1/actions/cascade/${actionId}/downloads?public=true`, { method: 'POST' });
   const { task_id: fetching } = (await asked.json()) as { task_id: string };
   await ended(`${gateway}/api/v1/downloads/cascade/${fetching}/history`);
-  const asking = performance.now();
+  const startedAt = performance.now();
   const file = await fetch(`${gateway}/api/v1/downloads/cascade/${fetching}/file`);
   let read = 0;
   for await (const part of file.body ?? []) read += (part as Uint8Array).length;
   if (read !== size) throw new Error(`${read} bytes came back of ${size}`);
-  return { upMs, downMs: performance.now() - asking };
+  return performance.now() - startedAt;
 }
 
 /** An action that waits for its file, and what its upload says. */
 export type Registered = Readonly<{ actionId: string; signature: string }>;
 
 /** Registers an action for a file of a size. */
-export async function registerOne({ chain = '' }: Program['instance']['urls'], size: number): Promise<Registered> {
+export async function registerOne({ chain = '' }: Urls, size: number): Promise<Registered> {
   const { key } = person();
   const dataHash = await hashOf(size);
   const named = { dataHash, size, fileName: 'bench.bin', isPublic: true };

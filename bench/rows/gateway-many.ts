@@ -4,9 +4,9 @@ import { childOf } from '../../test/support/programs/child-of.ts';
 import { type Program, runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
+import { residentMib } from '../files/gateway-apart.ts';
 import { ended, historyUrl, moveOne, registerOne, uploadOne } from '../files/gateway-transfers.ts';
 import type { Row } from '../row.ts';
-import { residentMib } from './gateway.ts';
 
 const mib = 2 ** 20;
 const sampleEachMs = 100;
@@ -43,7 +43,7 @@ async function start(context: Context): Promise<Program> {
   const program = await runProgram({ dataDir: await context.folder('gateway-many'), env, nodeArguments: lean });
   context.defer(program.stop);
   await program.untilReady();
-  await moveOne(program, 4 * mib);
+  await moveOne(program.instance.urls, 4 * mib);
   return program;
 }
 
