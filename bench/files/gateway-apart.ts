@@ -29,7 +29,7 @@ export async function startGatewayApart(network: Program, name: string): Promise
     ROLES: 'gateway',
     CHAIN_API_BASE: urls['chain'] ?? '',
     NATS_URL: broker.href,
-    DB_DSN: `postgres://${String(postgres.user)}@localhost/${String(postgres.database)}?${place}`,
+    DB_DSN: `postgres://${String(postgres.user)}@localhost/${String(postgres.database)}?${place.toString()}`,
     GATEWAY_KEY_FILE: keyFile,
     NODE_PORTS: 'registered',
     PROBE_PRIVATE_ADDRESSES: 'allow',
