@@ -39,10 +39,11 @@ export async function withMark<T>(
 ): Promise<T> {
   const block = Math.floor(at / positionsPerMark);
   const known = knownMarks(reading, from);
+  // At the same position nothing can have changed.
+  if (known?.sequence === reading.followed[from.projection].sequence) return await use(markOf(known, block));
   const present = presentMarks(reading, from, known);
   // What a fact changes in an open block is seen too often to be assumed.
-  const isLikely = known && (block < known.end || known.sequence === reading.followed[from.projection].sequence);
-  if (!isLikely) return await use(markOf(await present, block));
+  if (!known || block >= known.end) return await use(markOf(await present, block));
   const assumed = markOf(known, block);
   const [now, used] = await Promise.allSettled([present, use(assumed)]);
   if (now.status === 'rejected') throw now.reason;
@@ -69,13 +70,13 @@ async function presentMarks(reading: Reading, from: PastTable, known: Marks | un
     shape: `marks ${schemas[projection]}`,
     text: () => sql`
       select block, least::text, greatest::text from ${sql.id(schemas[projection], marksOf(table)?.name ?? '')}
-      where block >= ${slot('block')}::int8 order by block`,
-    given: { block: known?.end ?? 0 },
+      where block between ${slot('first')}::int8 and ${slot('last')}::int8 order by block`,
+    // With both bounds the plan for any values reads the index.
+    given: { first: known?.end ?? 0, last: Math.floor(followed[projection].sequence / positionsPerMark) },
   });
   // Only what was surely read at this position may be cached.
   await reading.confirmed();
   const { sequence } = followed[projection];
-  if (known?.sequence === sequence) return known;
   const end = Math.floor((sequence + 1) / positionsPerMark);
   const read = rows.map((row): Block => ({
     block: row.block,

@@ -24,17 +24,22 @@ export const nearerEnd = ({ followed }: Reading, at: number): CountedFrom =>
  * Rows `m` with a `sign`, which lead from what is counted at one end of history to what there was at the position in
  * the slot `at`: from the head, live rows changed since count backwards; from the start, those unchanged count. From
  * ids, those before the slot `settled` count backwards where they were superseded since, those from there on where they
- * are unchanged. The superseded ones of that position count in any case.
+ * are unchanged. The superseded ones of that position, which a statement may have as `rows`, count in any case.
  */
-export function changesAt(reading: Reading, from: CountedFrom, columns: readonly string[]): RawBuilder<unknown> {
+export function changesAt(
+  reading: Reading,
+  from: CountedFrom,
+  columns: readonly string[],
+  rows: RawBuilder<unknown> = supersededAt(reading, ofActions),
+): RawBuilder<unknown> {
   const list = sql.join(['position', ...columns].map((column) => sql.id(column)));
   const live = sql.id(reading.schemas.actions, actionTable.name);
   const isUnchanged = sql`live.position <= ${slot('at')}::int8`;
-  const superseded = sql`select 1::int8 as sign, ${list} from ${supersededAt(reading, ofActions)} superseded`;
+  const superseded = sql`select 1::int8 as sign, ${list} from ${rows} superseded`;
   if (from === 'ids')
     return sql`(
       ${superseded}
-      union all select -1::int8, now.* from ${supersededAt(reading, ofActions)} superseded cross join lateral (
+      union all select -1::int8, now.* from ${rows} superseded cross join lateral (
         select ${list} from ${live} live where live.id = superseded.id and live.id < ${slot('settled')}::numeric
         offset 0) now
       union all select 1::int8, unsettled.* from (

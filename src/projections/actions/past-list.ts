@@ -82,19 +82,22 @@ function textOf(reading: Reading, { shape, from, addends, columns, livePage }: T
   const [live, past] = ['actions', 'actions_past'].map((table) => sql.id(reading.schemas.actions, table));
   const read = sql.join(columns.map((column) => sql.id('one', column)));
   const compared = columnsFor(shape);
+  const noted = sql.join(['id', 'position', ...compared].map((column) => sql.id(column)));
   return sql`
-    with page as (
+    with superseded_then as materialized (
+      select ${noted} from ${supersededAt(reading, ofActions)} superseded
+    ), page as (
       select id, superseded from (
         select live.id, null::int8 as superseded from (
           ${livePage(shape, isUnchanged(reading, shape))} limit ${slot('limit')}) live
         union all select * from (
-          select m.id, m.position from ${supersededAt(reading, ofActions)} m
+          select m.id, m.position from superseded_then m
           where m.id < ${slot('after')}::numeric and ${matches(shape)} order by m.id desc limit ${slot('limit')}) past
       ) both_kinds order by id desc limit ${slot('limit')}
     )
     select total.n as total, ${listed}
     from (select (${slot('counted')}::int8 + (${totalOf(reading, shape, addends)}) + (
-      select coalesce(sum(m.sign), 0) from ${changesAt(reading, from, compared)} m where ${matches(shape)}
+      select coalesce(sum(m.sign), 0) from ${changesAt(reading, from, compared, sql`superseded_then`)} m where ${matches(shape)}
     ))::int8 as n) total
     left join (page cross join lateral (
       select ${read} from ${live} one where page.superseded is null and one.id = page.id
