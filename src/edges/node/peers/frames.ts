@@ -1,3 +1,4 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Stream } from '@libp2p/interface';
 import { AppError } from '../../../kit/errors.ts';
 
@@ -5,11 +6,26 @@ import { AppError } from '../../../kit/errors.ts';
 const usualBytes = 2 ** 20 + 4096;
 const prefixBytes = 4;
 
-/** Sends one message: four bytes of its length, big-endian, then the message. */
-export async function sendFrame(stream: Stream, message: Uint8Array, signal: AbortSignal): Promise<void> {
-  const prefix = Buffer.alloc(prefixBytes);
-  prefix.writeUInt32BE(message.length);
-  if (!stream.send(Buffer.concat([prefix, message]))) await stream.onDrain({ signal });
+/** A field of bytes, by its number. */
+export type LastField = Readonly<{ number: number; bytes: Uint8Array }>;
+
+/**
+ * Sends one message: four bytes of its length, big-endian, then the message, and as its last field the bytes of a long
+ * one, which are never copied.
+ */
+export async function sendFrame(
+  stream: Stream,
+  message: Uint8Array,
+  signal: AbortSignal,
+  long?: LastField,
+): Promise<void> {
+  const bytes = long?.bytes ?? new Uint8Array();
+  const tag = long && new BinaryWriter().tag(long.number, WireType.LengthDelimited).uint32(bytes.length).finish();
+  const head = Buffer.concat([Buffer.alloc(prefixBytes), message, ...(tag ? [tag] : [])]);
+  head.writeUInt32BE(head.length - prefixBytes + bytes.length);
+  let flows = stream.send(head);
+  if (bytes.length > 0) flows = stream.send(bytes);
+  if (!flows) await stream.onDrain({ signal });
 }
 
 /** Reads one message; fails with `UNAVAILABLE` where the stream ends before it, or it is too long. */

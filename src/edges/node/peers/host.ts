@@ -219,11 +219,13 @@ async function answerOn(
   try {
     const account = accounts.prove(question.credentials, connection);
     if (account !== undefined) await prove(asked, account);
-    const answer =
+    const answer: MessageInitShape<typeof AnswerSchema> =
       account === undefined || question.ask.case === undefined
         ? { done: false }
         : await within(answerMs, answering(question.ask, account), 'The answer takes too long');
-    await sendFrame(stream, toBinary(AnswerSchema, create(AnswerSchema, { ...answer, credentials })), signal);
+    const long = answer.data && { number: AnswerSchema.field.data.number, bytes: answer.data };
+    const short = create(AnswerSchema, { ...answer, credentials, data: new Uint8Array() });
+    await sendFrame(stream, toBinary(AnswerSchema, short), signal, long);
     await stream.close({ signal });
     count(answer.done === true ? 'success' : 'failure');
   } catch (caught) {
@@ -261,7 +263,11 @@ async function exchange(question: Question, { peer, connection, accounts, answer
   const late = (): void => stream.abort(new Error('it takes too long'));
   signal.addEventListener('abort', late);
   try {
-    await sendFrame(stream, toBinary(QuestionSchema, question), signal);
+    const { ask, credentials } = question;
+    const long =
+      ask.case === 'putPiece' ? { number: QuestionSchema.field.putPiece.number, bytes: ask.value } : undefined;
+    const short = long ? create(QuestionSchema, { credentials }) : question;
+    await sendFrame(stream, toBinary(QuestionSchema, short), signal, long);
     const answer = fromBinary(AnswerSchema, await readFrame(stream));
     await stream.close({ signal });
     if (accounts.prove(answer.credentials, connection) === peer.account) return answer;
