@@ -1,13 +1,25 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../../../src/engine/servers/postgres/postgres.ts';
 import { killWhileStarting, temporaryFolder } from '../../../support/programs/processes.ts';
 import { freshDatabase } from '../../../support/programs/servers.ts';
 
 const say = () => undefined;
+
+let made: string;
+
+beforeAll(async () => {
+  made = mkdtempSync(path.join(tmpdir(), 'annals-'));
+  const server = await startPostgres({ dir: made, say });
+  await query(server.config, 'create table kept as select 7 as value');
+  await server.stop();
+});
+afterAll(() => rmSync(made, { recursive: true, force: true }));
 
 test('freshDatabase is empty, in UTF8 with the same collation everywhere', async () => {
   const rows = await query(
@@ -20,9 +32,8 @@ test('freshDatabase is empty, in UTF8 with the same collation everywhere', async
 });
 
 test('startPostgres after kill -9 of the server, with clients at work, keeps what was committed', async () => {
-  const dir = temporaryFolder();
+  const { dir } = stoppedCluster();
   const first = await startPostgres({ dir, say });
-  await query(first.config, 'create table kept as select 7 as value');
   const busy = new pg.Client(first.config);
   busy.on('error', () => undefined);
   await busy.connect();
@@ -66,9 +77,8 @@ test('a server that starts again reads into its memory what was there when it st
 test.each([0, 10, 20, 40, 60, 80, 110, 150, 200, 300])(
   'a server that is killed %i ms into its start is no damaged one: nothing is moved aside',
   async (afterMs) => {
-    const dir = temporaryFolder();
+    const { dir } = stoppedCluster();
     const first = await startPostgres({ dir, say });
-    await query(first.config, 'create table kept as select 7 as value');
     process.kill(first.pid, 'SIGKILL');
     await first.exited;
     const told: string[] = [];
@@ -86,9 +96,8 @@ test.each([0, 10, 20, 40, 60, 80, 110, 150, 200, 300])(
 );
 
 test.each(['empty', 'of another process'])('lock files that are %s stand in the way of no start', async (kind) => {
-  const dir = temporaryFolder();
+  const { dir } = stoppedCluster();
   const first = await startPostgres({ dir, say });
-  await query(first.config, 'create table kept as select 7 as value');
   const locks = [path.join(dir, 'pg18', 'postmaster.pid'), path.join(first.config.host ?? '', '.s.PGSQL.5432.lock')];
   for (const lock of locks) expect(readFileSync(lock, 'utf8')).toContain(`${first.pid}\n`);
   process.kill(first.pid, 'SIGKILL');
@@ -104,7 +113,7 @@ test.each([
   ['a missing library of every session', `session_preload_libraries = 'nosuchlib'`],
   ['an unknown setting', `sharde_buffers = '1MB'`],
 ])('%s fails the start, says so, and moves nothing', async (_, setting) => {
-  const { dir, settings } = await stoppedCluster();
+  const { dir, settings } = stoppedCluster();
   const before = readFileSync(settings, 'utf8');
   appendFileSync(settings, `${setting}\n`);
   await expect(startPostgres({ dir, say })).rejects.toThrow(/nosuchlib|sharde_buffers/);
@@ -114,7 +123,7 @@ test.each([
 });
 
 test('a marker that is missing or cannot be read fails the start, and removes nothing', async () => {
-  const { dir } = await stoppedCluster();
+  const { dir } = stoppedCluster();
   const marker = path.join(dir, 'pg18.mode');
   const mode = readFileSync(marker, 'utf8');
   rmSync(marker);
@@ -138,11 +147,10 @@ test('pgPort opens 127.0.0.1, for the password only', async () => {
   expect(await query(server.config, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
 });
 
-async function stoppedCluster(): Promise<{ dir: string; settings: string }> {
+/** A cluster of its own, with a table: a copy of the one that was made for all. */
+function stoppedCluster(): { dir: string; settings: string } {
   const dir = temporaryFolder();
-  const server = await startPostgres({ dir, say });
-  await query(server.config, 'create table kept as select 7 as value');
-  await server.stop();
+  execFileSync('cp', ['-a', `${made}/.`, dir]);
   return { dir, settings: path.join(dir, 'pg18', 'postgresql.auto.conf') };
 }
 
