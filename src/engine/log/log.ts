@@ -36,6 +36,11 @@ export type Log = FactLog &
     /** Reads the head from the broker; fails with `UNAVAILABLE` when it does not answer. */
     head: (stream: StreamName) => Promise<Head>;
     /**
+     * Waits, as every write does, until a stream has all that its archive knows of it; fails with `UNAVAILABLE` when
+     * that takes long.
+     */
+    complete: (stream: StreamName) => Promise<void>;
+    /**
      * All facts after a sequence, in order, then live ones, in batches of the available facts; never waits to fill a
      * batch.
      *
@@ -104,6 +109,7 @@ export function createLog(nc: NatsConnection, network: string, appending: Append
       return last && recordedFrom(nameOf(kind), last);
     },
     head: (stream) => readHead(nc, streamName(stream, network)),
+    complete: async (stream) => await appending.gate?.(stream),
     follow: (stream, after, options) => followStream(nc, { stream, network, after }, options),
     history: (kind, entity, after, options) =>
       historyOf(nc, { stream: nameOf(kind), subject: subjectOf(kind, network, entity), after }, options),

@@ -1,9 +1,15 @@
+import { jetstreamManager } from '@nats-io/jetstream';
 import { expect, test } from 'vitest';
 import { isDamaged } from '../../../src/engine/archive/states.ts';
 import { examine } from '../../../src/engine/archive/thread.ts';
 import { scrub } from '../../../src/engine/archive/scrub.ts';
 import { streamInfo } from '../../../src/engine/archive/chain.ts';
-import { currentState } from '../../../src/engine/archive/archive.ts';
+import { currentState, obstacleIn } from '../../../src/engine/archive/archive.ts';
+import { createGate } from '../../../src/engine/log/append/gate.ts';
+import { createLog } from '../../../src/engine/log/log.ts';
+import { streamName } from '../../../src/engine/log/streams.ts';
+import { rebuildingInWorker } from '../../../src/engine/models/build/rebuild-in-worker.ts';
+import { actions } from '../../../src/projections/actions/actions.ts';
 import { until } from '../../support/polling.ts';
 import { randomHistory } from '../../support/histories/random-history.ts';
 import { testNats } from '../../support/programs/servers.ts';
@@ -84,4 +90,29 @@ test('a short break of the connection lets the archive go on at its end, without
   const head = await kept.store.head('ACTIONS');
   expect(head).toMatchObject({ suspicion: null });
   expect((await kept.store.standings()).map(({ scrubbedAt }) => scrubbedAt)).not.toContainEqual(expect.any(String));
+});
+
+test('no read model is made of a log that lacks what the archive has, until it is back', async () => {
+  const kept = await archived();
+  const { nc, network, store } = kept;
+  const obstacle = obstacleIn({ network, pools: store.pools });
+  const source = createLog(nc, network, {
+    gate: createGate(nc, (stream) => obstacle(nc, stream), { giveUpAfterMs: 1 }),
+  });
+  const stores = { nats: testNats(), postgres: kept.postgres, network, pools: store.pools };
+  const rebuild = rebuildingInWorker({ ...stores, source });
+  const manager = await jetstreamManager(nc);
+  const { config } = await manager.streams.info(streamName('ACTIONS', network));
+  await manager.streams.delete(config.name);
+  await manager.streams.add(config);
+  await expect(rebuild(actions, { signal })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('it may have lost events'),
+  });
+  kept.audit();
+  await until('the stream is back', async () =>
+    (await currentState(kept, 'ACTIONS')).state === 'whole' ? true : undefined,
+  );
+  const { facts, position } = await rebuild(actions, { signal });
+  expect([facts, position]).toEqual([position, (await kept.log.head('ACTIONS')).lastSequence]);
 });

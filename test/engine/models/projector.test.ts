@@ -182,7 +182,7 @@ test('runProjector stops when the log was created anew, or lost its end, and a r
 
   log.replace(log.incarnation, many(10));
   const second = startProjector(database, log);
-  await stops(database, /NODES ends at 10; supernodes had followed it to 20: .* annals replay supernodes/);
+  await stops(database, /NODES ends at 10; supernodes had followed it to 20: .* annals repair/);
   await second.stop();
 
   log.replace('2026-02-02T00:00:00Z', many(30));

@@ -67,6 +67,28 @@ test('rebuild from another process lets writes and reads go on: no read fails, n
   expect(await database.tables()).toEqual(expected(log.facts));
 });
 
+test('rebuild makes nothing of a log that lacks its end or all that it counts, and readers keep what they have', async () => {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  const stopped = startProjector(database, log);
+  await reaches(database, log.append(...many(20)));
+  await stopped.stop();
+  const before = await database.tables();
+  const emptied = async () => ({ incarnation: log.incarnation, firstSequence: 21, lastSequence: 20 });
+  await expect(run(database, { follow: log.follow, head: emptied })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: 'NODES has lost its events up to 20; annals scrub says more',
+  });
+  for (const left of [10, 0]) {
+    log.replace(log.incarnation, many(left));
+    await expect(run(database, log)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `NODES ends at ${left}, and supernodes shows it to 20: its end comes back first (annals repair)`,
+    });
+  }
+  expect(await database.tables()).toEqual(before);
+});
+
 test('rebuild refuses to run twice at once', async () => {
   const database = await openDatabase();
   const log = new MemoryLog();

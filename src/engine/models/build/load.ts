@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { AppError } from '../../../kit/errors.ts';
 import type { Recorded } from '../../../commands/ports.ts';
-import type { StreamName } from '../../../events/streams.ts';
+import { forgets, type StreamName, streamTable } from '../../../events/streams.ts';
 import type { Applier } from '../engine/apply.ts';
 import { replaced } from '../engine/generations.ts';
 import { type FactBatch, type SourceHead, readAhead, type FactSource } from '../engine/source.ts';
@@ -29,9 +29,8 @@ export function createLoad(client: pg.ClientBase, applier: Applier, options: Loa
   const { source, stream, signal, count } = options;
   return {
     nearlyToTheEnd: async () => {
-      const { firstSequence, lastSequence } = await source.head(stream);
-      const isEmpty = firstSequence > lastSequence;
-      if (isEmpty || applier.position() + fewFacts >= lastSequence) return;
+      const head = await source.head(stream);
+      if (isEmpty(stream, head) || applier.position() + fewFacts >= head.lastSequence) return;
       const from = { stream, after: applier.position() };
       for await (const { facts, behind } of readOn(source, from, { maxFacts, fill: true, signal })) {
         if (!(await applier.apply(client, facts))) throw replaced(stream);
@@ -60,14 +59,14 @@ export type LoadRange = LoadOptions & Readonly<{ head: SourceHead; longestSilenc
 
 /**
  * Hands over facts batch by batch, and returns the sequence of the last one, 0 when there is none. Fails where none
- * comes for `longestSilenceMs` before `head` is reached.
+ * comes for `longestSilenceMs` before `head` is reached, and where the stream has lost all that it keeps.
  */
 export async function readUpTo(
   { source, stream, head, count, signal, longestSilenceMs }: LoadRange,
   take: (facts: readonly Recorded[]) => Promise<void>,
 ): Promise<number> {
-  const { firstSequence, lastSequence } = head;
-  if (firstSequence > lastSequence || lastSequence === 0) return 0;
+  const { lastSequence } = head;
+  if (isEmpty(stream, head)) return 0;
   const options = { maxFacts: maxFactsInMemory, signal, longestSilenceMs };
   for await (const { facts } of readOn(source, { stream, after: 0 }, options)) {
     await take(facts);
@@ -77,6 +76,14 @@ export async function readUpTo(
     if (signal.aborted) break;
   }
   throw ended(signal);
+}
+
+/** Fails where a stream that keeps everything counts events and holds none: to read it as empty would be wrong. */
+function isEmpty(stream: StreamName, { firstSequence, lastSequence }: SourceHead): boolean {
+  if (lastSequence === 0) return true;
+  if (firstSequence <= lastSequence) return false;
+  if (forgets(streamTable[stream])) return true;
+  throw new AppError('UNAVAILABLE', `${stream} has lost its events up to ${lastSequence}; annals scrub says more`);
 }
 
 type ReadOnOptions = Parameters<typeof readAhead>[2] & Readonly<{ longestSilenceMs?: number | undefined }>;

@@ -23,13 +23,15 @@ const usuallyShort = 10_000;
 
 /**
  * Rebuilds as `rebuild` does, in a thread of its own where there is much to fold: that takes a core, and the event loop
- * of this process answers requests. Only projections of the program's table can be named to a thread.
+ * of this process answers requests. Only projections of the program's table can be named to a thread. Waits for a log
+ * that lacks what its archive has: a model of what is left would be wrong until the rest is back.
  *
  * @example await rebuildingInWorker({ nats, postgres, network: 'local', pools, source })(actions, { signal })
  */
 export function rebuildingInWorker({ pools, source, shortOfFacts = usuallyShort, ...where }: Workplace): Rebuild {
   const how = { name: 'rebuild', module: new URL('rebuild-thread.ts', import.meta.url) };
   return async (projection, options) => {
+    await source.complete?.(projection.stream);
     const { firstSequence, lastSequence } = await source.head(projection.stream);
     if (lastSequence - firstSequence < shortOfFacts)
       return rebuild({ pools, source, projection, network: where.network, ...options });

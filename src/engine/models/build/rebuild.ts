@@ -38,8 +38,9 @@ export type Rebuilt = Readonly<{ generation: number; position: number; facts: nu
  * May run in any process, beside the live projector and under readers: they see no error, and no position goes back
  * unless the log was replaced. A process runs a few at a time, the others wait for their turn. Fails with a `StopError`
  * that names what differs when the comparison fails; that generation stays for inspection. Fails with `CONFLICT` while
- * another rebuild of the projection runs; what a rebuild left unfinished is dropped by the next one. The generation
- * that was live stays as the previous one (`switchBack`).
+ * another rebuild of the projection runs, and with `UNAVAILABLE` while the log lacks events that come back; what a
+ * rebuild left unfinished is dropped by the next one. The generation that was live stays as the previous one
+ * (`switchBack`).
  *
  * @example await rebuild({ pools, source: log, projection: actions, network: 'local', signal })
  */

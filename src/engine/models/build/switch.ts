@@ -27,7 +27,8 @@ const switchWithinMs = 10_000;
  * Brings a generation up to the log and makes it the live one; returns the position that readers see then.
  *
  * The switch is one transaction that applies what the live one has and this one has not, so no position goes back,
- * unless the log was replaced. The one that was live stays as the previous one.
+ * unless the log was replaced: fails with `UNAVAILABLE` where the log ends before it. The one that was live stays as
+ * the previous one.
  */
 export async function switchTo(
   client: pg.ClientBase,
@@ -42,8 +43,10 @@ export async function switchTo(
   const live = await liveGeneration(client, { network, projection: next.projection, lock: true });
   const { incarnation, lastSequence } = await source.head(next.stream);
   if (incarnation !== next.incarnation) throw replaced(next.stream);
-  if (live?.incarnation === incarnation && live.position <= lastSequence)
+  if (live?.incarnation === incarnation) {
+    if (live.position > lastSequence) throw isShort(live, lastSequence);
     await load.withinTransaction(live.position, AbortSignal.timeout(switchWithinMs));
+  }
   await client.query(
     `update ${table} set status = 'retired', retired_at = now() where projection = $1 and status = 'live'`,
     [next.projection],
@@ -56,6 +59,13 @@ export async function switchTo(
   await client.query({ ...notification(network, next, applier.position()) });
   checkCommitted(await client.query('commit'));
   return applier.position();
+}
+
+function isShort({ projection, stream, position }: Generation, end: number): AppError {
+  return new AppError(
+    'UNAVAILABLE',
+    `${stream} ends at ${end}, and ${projection} shows it to ${position}: its end comes back first (annals repair)`,
+  );
 }
 
 /** Holds an exclusive lock on the building, switching and dropping of a projection's generations while `run` runs. */

@@ -149,15 +149,14 @@ function named(stop: StopError, { name, stream }: Folding, culprit: Recorded | u
 
 /** Fails when a generation follows another log than this one, or one that was longer. */
 function checkLog({ projection, stream, incarnation }: Generation, head: SourceHead, position: number): void {
-  const remedy = `rebuild it from this log with: annals replay ${projection}`;
   if (head.incarnation !== incarnation) {
     throw new StopError(
-      `${stream} was created anew at ${head.incarnation}; ${projection} follows the one of ${incarnation}: ${remedy}`,
+      `${stream} was created anew at ${head.incarnation}; ${projection} follows the one of ${incarnation}: rebuild it from this log with: annals replay ${projection}`,
     );
   }
   if (head.lastSequence < position) {
     throw new StopError(
-      `${stream} ends at ${head.lastSequence}; ${projection} had followed it to ${position}: ${remedy}`,
+      `${stream} ends at ${head.lastSequence}; ${projection} had followed it to ${position}: what the auditor does not bring back, annals repair does`,
     );
   }
 }

@@ -20,6 +20,8 @@ export type FactSource = Readonly<{
     options: { maxFacts?: number; signal: AbortSignal },
   ) => AsyncIterable<FactBatch>;
   head: (stream: StreamName) => Promise<SourceHead>;
+  /** Fails with `UNAVAILABLE` while it is not certain that a stream has all that its archive knows of it. */
+  complete?: (stream: StreamName) => Promise<void>;
 }>;
 
 /** The sequence that an error of the log is about, if it is about an event at all. */
