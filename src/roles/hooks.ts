@@ -8,7 +8,8 @@ import type { Context } from './context.ts';
 import { looping, type Part } from './role.ts';
 
 function senderOf({ config, version }: Context): HookSender {
-  return createSender({ allowPrivate: config.probePrivateAddresses, version });
+  const { probePrivateAddresses: allowPrivate, hookConsent } = config;
+  return createSender({ allowPrivate, version, needsConsent: hookConsent === 'required' });
 }
 
 /** Deliveries to webhooks, as long as this process holds their lease. */
@@ -19,8 +20,8 @@ export function startHooks(context: Context): Part {
   const sender = senderOf(context);
   const run = async (ending: AbortSignal): Promise<void> => {
     const key = await broker.secret(hookKeyName);
-    const { hookRetries: retriesMs } = config;
-    await runHooks({ log, leases, pages, key, sender, retriesMs, logger, signal: ending });
+    const { hookRetries: retriesMs, hookOrigin: origin } = config;
+    await runHooks({ log, leases, pages, key, origin, sender, retriesMs, logger, signal: ending });
   };
   const part = looping('webhooks', signal, run, observeHooks(log, { heads, clock: () => Date.now() }));
   const stop = async (): Promise<void> => {
@@ -39,6 +40,7 @@ export function hooksFor(context: Context): Readonly<{ hooks: HookAdministration
     heads: broker.heads,
     key: async () => await broker.secret(hookKeyName),
     sender,
+    origin: config.hookOrigin,
     network,
     clock: () => Date.now(),
     allowPrivate: config.probePrivateAddresses,

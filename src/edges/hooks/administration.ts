@@ -12,7 +12,7 @@ import { type AddressRules, checkAddress } from './addresses.ts';
 import { testEvent } from './due-events.ts';
 import { hooksIn } from './run-hooks.ts';
 import type { HookSender } from './sender.ts';
-import { fingerprintOf, type HookKey, secretOf, secretsOf, signedHeaders } from './signing.ts';
+import { fingerprintOf, type HookKey, secretOf, secretsOf, senderNameOf, signedHeaders } from './signing.ts';
 
 /** What an operator registers or changes; `types` are those of events. */
 export type HookRequest = Readonly<{
@@ -63,6 +63,8 @@ export type HookOptions = AddressRules &
     heads: () => Promise<Heads>;
     key: () => Promise<HookKey>;
     sender: HookSender;
+    /** The name by which receivers are asked; undefined for that of the key. */
+    origin?: string | undefined;
     network: string;
     clock: () => number;
   }>;
@@ -193,13 +195,16 @@ function positionsFrom(heads: Heads, streams: readonly StreamName[], from?: numb
 
 async function sendTest(options: HookOptions, hook: string, known: KnownHook): Promise<TestedHook> {
   const { clock, key, sender, network } = options;
+  const { signal } = new AbortController();
+  const master = await key();
+  const { origin = senderNameOf(master) } = options;
+  const refusal = await sender.admit({ url: known.url, origin }, signal);
   const now = clock();
   const id = `test_${randomBytes(idBytes).toString('base64url')}`;
   const body = testEvent({ id, hook, network, at: new Date(now).toISOString() });
-  const master = await key();
   const secrets = secretsOf(master, hook, { ...known, at: now });
   const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, { key: master, secrets });
-  const attempt = await sender.send({ url: known.url, headers, body }, new AbortController().signal);
+  const attempt = refusal ?? (await sender.send({ url: known.url, headers, body }, signal));
   const isAcknowledged = attempt.outcome === 'acknowledged';
   return {
     id,

@@ -12,8 +12,8 @@ import { wait } from '../../kit/wait.ts';
 import { dispatch } from '../bus.ts';
 import { dueIn } from './due-events.ts';
 import { type DueEvent, entityKey, Progress } from './progress.ts';
-import type { HookSender } from './sender.ts';
-import { fingerprintOf, type HookKey, secretsOf, signedHeaders } from './signing.ts';
+import type { FailedAttempt, HookSender } from './sender.ts';
+import { fingerprintOf, type HookKey, secretsOf, senderNameOf, signedHeaders } from './signing.ts';
 
 /** The part of the log that deliveries need. */
 export type HookLog = Pick<Log, 'append' | 'last' | 'lastOfAll' | 'stored' | 'watch'>;
@@ -24,6 +24,8 @@ export type DeliveryOptions = Readonly<{
   pages: EventPages;
   key: HookKey;
   sender: HookSender;
+  /** The name by which receivers are asked; undefined for that of the key. */
+  origin?: string | undefined;
   /** Pauses before further attempts. */
   retriesMs: readonly number[];
   logger: Logger;
@@ -161,19 +163,22 @@ class HookRun {
 
   /** Sends events of one entity until one is not acknowledged; returns whether all were. */
   async #deliverInOrder(events: readonly DueEvent[]): Promise<boolean> {
+    const { sender, key, origin = senderNameOf(key) } = this.#options;
     for (const event of events) {
+      const refusal = await sender.admit({ url: this.#known.url, origin }, this.#signal).catch(() => undefined);
       if (this.#signal.aborted || this.#progress.hasEnded) return false;
       if (this.#progress.pausedUntil > Date.now()) {
         this.#progress.hold(event, this.#progress.pausedUntil);
         return false;
       }
+      if (refusal) return this.#fail(event, refusal);
       if (!(await this.#deliver(event))) return false;
     }
     return true;
   }
 
   async #deliver(event: DueEvent): Promise<boolean> {
-    const { key, sender, retriesMs } = this.#options;
+    const { key, sender } = this.#options;
     const now = Date.now();
     const secrets = secretsOf(key, this.#progress.hook, { ...this.#known, at: now });
     const { id, body } = event;
@@ -190,6 +195,12 @@ class HookRun {
       this.#progress.acknowledge(event, Date.now());
       return true;
     }
+    return this.#fail(event, attempt);
+  }
+
+  /** Has an event wait for another attempt, or ends the hook after the last one. */
+  #fail(event: DueEvent, attempt: FailedAttempt): false {
+    const { retriesMs } = this.#options;
     const failed = this.#progress.waiting.get(entityKey(event));
     const attempts = failed?.sequence === event.sequence ? failed.attempts : 0;
     const pauseMs = (retriesMs[attempts] ?? 0) * (1 + Math.random() * jitter);

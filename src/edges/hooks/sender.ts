@@ -3,18 +3,29 @@ import { toAppError } from '../../kit/errors.ts';
 import { currentTraceparent } from '../../kit/tracing/tracing.ts';
 import { retryAfterMs } from '../../kit/wait.ts';
 import { type AddressRules, checkLiteral, guardedLookup } from './addresses.ts';
+import { type RequestConsent, createConsents, type Delivering } from './consent.ts';
 
 /** A message as it goes out. */
 export type HookMessage = Readonly<{ url: string; headers: Readonly<Record<string, string>>; body: Uint8Array }>;
 
 /** What came of an attempt; `waitMs` is how long the receiver requests us to wait. */
-export type HookAttempt = Readonly<
-  | { outcome: 'acknowledged'; status: number }
-  | { outcome: 'gone' | 'failed'; status?: number; reason: string; waitMs: number }
->;
+export type HookAttempt = Readonly<{ outcome: 'acknowledged'; status: number }> | FailedAttempt;
+
+/** An attempt that was not acknowledged. */
+export type FailedAttempt = Readonly<{
+  outcome: 'gone' | 'failed';
+  status?: number;
+  reason: string;
+  waitMs: number;
+}>;
 
 /** Sends messages to receivers, who are strangers: every one is bounded in time and size. */
 export type HookSender = Readonly<{
+  /**
+   * Waits until a receiver may be sent to, which it is asked before the first delivery and after one that failed;
+   * returns why it may not, if so. Never fails but when its signal ends it.
+   */
+  admit: (delivering: Delivering, signal: AbortSignal) => Promise<FailedAttempt | undefined>;
   /** One attempt; never fails but when its signal ends it. */
   send: (message: HookMessage, signal: AbortSignal) => Promise<HookAttempt>;
   close: () => Promise<void>;
@@ -28,46 +39,79 @@ const droppedBytes = 16 * 1024;
 const connectionsPerReceiver = 16;
 const goneStatus = 410;
 
-/** Options of a sender; `withinMs` is how long a receiver has for its answer. */
-export type HookSenderOptions = AddressRules & Readonly<{ version: string; withinMs?: number }>;
+/** How a sender works: `withinMs` is how long a receiver has for its answer, `needsConsent` whether silence refuses. */
+export type HookSenderOptions = AddressRules & Readonly<{ version: string; withinMs?: number; needsConsent?: boolean }>;
 
 /**
  * Makes a sender: status 200 to 299 acknowledges, redirects are not followed, and an answer's body is dropped.
  *
  * @example await createSender({ allowPrivate: false, version }).send({ url, headers, body }, signal)
  */
-export function createSender({ version, withinMs = answerWithinMs, ...rules }: HookSenderOptions): HookSender {
+export function createSender({
+  version,
+  withinMs = answerWithinMs,
+  needsConsent = false,
+  ...rules
+}: HookSenderOptions): HookSender {
   const agent = new Agent({
     connections: connectionsPerReceiver,
     maxHeaderSize: droppedBytes,
     connect: { timeout: connectWithinMs, lookup: guardedLookup(rules) },
   });
-  const send: HookSender['send'] = async ({ url, headers, body }, signal) => {
+  const requested = async (url: string, { signal, ...options }: Requested): Promise<Answered> => {
+    checkLiteral(new URL(url), rules);
     const limited = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+    const headers = { 'user-agent': `annals/${version}`, ...options.headers };
+    const answer = await request(url, { ...options, headers, dispatcher: agent, signal: limited });
+    await answer.body.dump({ limit: droppedBytes, signal: limited }).catch(() => undefined);
+    return answer;
+  };
+  const requestConsent: RequestConsent = async ({ url, origin }, signal) => {
+    const headers = { 'webhook-request-origin': origin };
+    const answer = await requested(url, { method: 'OPTIONS', headers, signal }).catch(() => undefined);
+    const named = (name: string) => answer?.headers[name]?.toString();
+    return answer && { origin: named('webhook-allowed-origin'), rate: named('webhook-allowed-rate') };
+  };
+  const consents = createConsents(requestConsent, needsConsent);
+  const post: HookSender['send'] = async ({ url, headers: own, body }, signal) => {
     const traceparent = currentTraceparent();
+    const origin = consents.known(url)?.origin;
+    const headers = {
+      'content-type': 'application/cloudevents+json',
+      ...(origin !== undefined && { origin }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...own,
+    };
     try {
-      checkLiteral(new URL(url), rules);
-      const answer = await request(url, {
-        method: 'POST',
-        dispatcher: agent,
-        signal: limited,
-        headers: {
-          'content-type': 'application/cloudevents+json',
-          'user-agent': `annals/${version}`,
-          ...(traceparent !== undefined && { traceparent }),
-          ...headers,
-        },
-        body,
-      });
-      await answer.body.dump({ limit: droppedBytes, signal: limited }).catch(() => undefined);
+      const answer = await requested(url, { method: 'POST', headers, body, signal });
       return attemptOf(answer.statusCode, retryAfterMs(answer.headers['retry-after']));
     } catch (caught) {
       signal.throwIfAborted();
       return { outcome: 'failed', reason: reasonOf(caught, withinMs), waitMs: 0 };
     }
   };
-  return { send, close: () => agent.destroy() };
+  return {
+    admit: async (delivering, signal) => {
+      const { refusal } = await consents.next(delivering, signal);
+      return refusal === undefined ? undefined : { outcome: 'failed', reason: refusal, waitMs: 0 };
+    },
+    send: async (message, signal) => {
+      const attempt = await post(message, signal);
+      if (attempt.outcome !== 'acknowledged') consents.renew(message.url);
+      return attempt;
+    },
+    close: () => agent.destroy(),
+  };
 }
+
+type Requested = Readonly<{
+  method: 'OPTIONS' | 'POST';
+  headers: Readonly<Record<string, string>>;
+  body?: Uint8Array;
+  signal: AbortSignal;
+}>;
+
+type Answered = Readonly<{ statusCode: number; headers: Readonly<Record<string, string | string[] | undefined>> }>;
 
 function attemptOf(status: number, waitMs: number): HookAttempt {
   if (status >= 200 && status < 300) return { outcome: 'acknowledged', status };

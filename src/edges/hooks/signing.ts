@@ -17,6 +17,9 @@ export function fingerprintOf(key: HookKey): string {
   return hash('sha256', Buffer.from(key), 'hex').slice(0, fingerprintDigits);
 }
 
+/** The name of a network by which its receivers are asked, unless it is given one. */
+export const senderNameOf = (key: HookKey): string => `annals-${fingerprintOf(key)}`;
+
 /** A secret of a hook as Standard Webhooks writes it: 32 bytes that follow from the key, the hook and a number. */
 export function secretOf(key: HookKey, hook: string, number: number): string {
   return `${secretPrefix}${createHmac('sha256', key).update(`${hook}/${number}`).digest('base64')}`;

@@ -2,14 +2,12 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/config.ts';
-import { hookKeyName, verifyingKeyOf } from '../../../src/edges/hooks/signing.ts';
 import { ensureStreams, streamName } from '../../../src/engine/log/streams.ts';
 import { tracingOptions } from '../../../src/kit/tracing/settings.ts';
 import { span, startTracing } from '../../../src/kit/tracing/tracing.ts';
 import { startReceiver as startSpanReceiver } from '../../kit/tracing/otlp-receiver.ts';
 import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { until } from '../../support/polling.ts';
-import { runScript } from '../../support/programs/processes.ts';
 import { freshDatabase, freshNetwork, testNats } from '../../support/programs/servers.ts';
 import { actionOf, appendFacts, cause, everything } from '../../engine/log/fresh-log.ts';
 import { type HookWorld, openHookWorld } from './hook-world.ts';
@@ -75,6 +73,30 @@ describe('a webhook', () => {
     expect((await world.admin('GET', 'hooks')).body).toMatchObject({ hooks: [{ url: receiver.url }] });
     expect((await world.admin('DELETE', path)).status).toBe(204);
     expect((await world.admin('GET', path)).status).toBe(404);
+  });
+
+  it('waits for the consent of a receiver that expects somebody else', async () => {
+    const receiver = await startReceiver();
+    const allow = (allowed: string): void =>
+      receiver.consent(() => ({ status: 204, headers: { 'webhook-allowed-origin': allowed } }));
+    allow('elsewhere');
+    const { path } = await register(receiver);
+    const refused = 'the receiver expects events of elsewhere, not of annals-';
+    expect((await world.admin('POST', `${path}/test`)).body).toMatchObject({
+      acknowledged: false,
+      reason: expect.stringContaining(refused),
+    });
+    await append(['1101', 1]);
+    const { last_failure } = await stateWhere(path, { status: 'disabled' });
+    expect(last_failure).toMatchObject({ reason: expect.stringContaining(refused) });
+    expect(receiver.received).toEqual([]);
+    allow('*');
+    await world.admin('POST', `${path}/retry`);
+    await stateWhere(path, { delivered: 1 });
+    const [asked] = receiver.asked;
+    expect(asked?.['webhook-request-origin']).toMatch(/^annals-[\da-f]{16}$/);
+    expect(receiver.received[0]?.headers).toMatchObject({ origin: asked?.['webhook-request-origin'] });
+    await world.admin('DELETE', path);
   });
 
   it('holds back the entity whose event failed, and no other', async () => {
@@ -258,36 +280,6 @@ describe('a delivery', () => {
     await end();
     const sent = spans.spans.find(({ name }) => name === 'POST webhook');
     expect(sent).toMatchObject({ traceId: trace, spanId: header.split('-')[2], isFailed: false });
-    await world.admin('DELETE', path);
-  });
-});
-
-describe('the receiver of docs/webhooks.md', () => {
-  it('says how it is started where a port or a secret is missing', async () => {
-    const script = runScript(new URL('../../../examples/webhooks/receive.mjs', import.meta.url), ['whsec_x', '9000']);
-    expect(await script.ended).toEqual([2, null]);
-  });
-
-  it('accepts what is signed with its secret or the key of the network, and nothing else', async () => {
-    const receiver = await startReceiver();
-    const { path, secret } = await register(receiver);
-    const foreign = `whsec_${Buffer.alloc(32).toString('base64')}`;
-    const testedBy = async (by: string): Promise<Json> => {
-      const script = runScript(new URL('../../../examples/webhooks/receive.mjs', import.meta.url), ['0', by]);
-      const [port] = /\d+$/.exec(await script.nextLine()) ?? [];
-      await world.admin('PATCH', path, { url: `http://127.0.0.1:${port}/` });
-      const { body } = await world.admin('POST', `${path}/test`);
-      if (body['acknowledged'] === true) expect(JSON.parse(await script.nextLine())).toMatchObject({ id: body['id'] });
-      script.child.kill('SIGKILL');
-      await script.ended;
-      return body;
-    };
-    expect(await testedBy(secret)).toMatchObject({ acknowledged: true, status: 204 });
-    expect(await testedBy(verifyingKeyOf(await world.context.broker.secret(hookKeyName)))).toMatchObject({
-      status: 204,
-    });
-    for (const other of [foreign, verifyingKeyOf(Buffer.alloc(32))])
-      expect(await testedBy(other)).toMatchObject({ acknowledged: false, status: 401 });
     await world.admin('DELETE', path);
   });
 });

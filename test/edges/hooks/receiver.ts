@@ -9,10 +9,16 @@ export type Delivery = Readonly<{ headers: Record<string, string>; body: string;
 /** What a receiver answers; nothing at all where it is undefined. */
 export type Answer = Readonly<{ status: number; headers?: Record<string, string> }> | undefined;
 
-/** A receiver of webhooks on a port of loopback: `received` grows with each delivery, whatever its answer. */
+/**
+ * A receiver of webhooks on a port of loopback: `received` grows with each delivery, whatever its answer, and `asked`
+ * with the headers of each question whether it expects deliveries.
+ */
 export type Receiver = Readonly<{
   url: string;
   received: Delivery[];
+  asked: Record<string, string>[];
+  /** Answers such questions; without it, with 405 as one that knows nothing of them. */
+  consent: (how: (headers: Record<string, string>) => Answer) => void;
   answer: (how: (one: Delivery) => Answer | Promise<Answer>) => void;
 }>;
 
@@ -20,10 +26,19 @@ export type Receiver = Readonly<{
 export async function startReceiver(): Promise<Receiver> {
   const received: Delivery[] = [];
   let how: (one: Delivery) => Answer | Promise<Answer> = () => ({ status: 204 });
+  const asked: Record<string, string>[] = [];
+  let consent: (headers: Record<string, string>) => Answer = () => ({ status: 405 });
   const server = createServer((request, response) => void take(request, response));
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(request);
-    const delivery = { headers: request.headers as Record<string, string>, body, event: JSON.parse(body) };
+    const headers = request.headers as Record<string, string>;
+    if (request.method === 'OPTIONS') {
+      asked.push(headers);
+      const agreed = consent(headers);
+      if (agreed) response.writeHead(agreed.status, agreed.headers).end();
+      return;
+    }
+    const delivery = { headers, body, event: JSON.parse(body) };
     received.push(delivery);
     const answer = await how(delivery);
     if (answer) response.writeHead(answer.status, answer.headers).end();
@@ -35,7 +50,13 @@ export async function startReceiver(): Promise<Receiver> {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/events`, received, answer: (next) => void (how = next) };
+  return {
+    url: `http://127.0.0.1:${port}/events`,
+    received,
+    asked,
+    consent: (next) => void (consent = next),
+    answer: (next) => void (how = next),
+  };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
