@@ -24,7 +24,7 @@ export type Resuming = Readonly<{
   presence: Presence;
   absence: Absence;
   runner: Runner;
-  files: Pick<TransferFiles, 'store'>;
+  files: Pick<TransferFiles, 'store' | 'liveness'>;
   chain: Pick<CascadeChain, 'action'>;
   logger: Logger;
 }>;
@@ -58,7 +58,14 @@ async function checkOnce(resuming: Resuming, isDue: (task: Task) => boolean): Pr
   for (const task of open.all()) (task.known.holder === presence.name ? own : others).push(task);
   for (const task of own) if (!runner.has(task.name)) runner.run(task);
   if (others.length > 0) await absence.observe();
-  for (const task of others.filter(({ known }) => absence.isGone(known.holder))) await goOn(resuming, task, isDue);
+  for (const task of others) if (await isGone(resuming, task.known.holder)) await goOn(resuming, task, isDue);
+}
+
+/** By the kernel at once where the gateway shared this folder, else once its lease is missing. */
+async function isGone({ absence, files }: Resuming, holder = ''): Promise<boolean> {
+  if (absence.isGone(holder)) return true;
+  const isNeighbour = holder.startsWith(`${files.store}.`);
+  return isNeighbour && (await files.liveness.hasEnded(holder.slice(files.store.length + 1)));
 }
 
 async function goOn(resuming: Resuming, task: Task, isDue: (task: Task) => boolean): Promise<void> {

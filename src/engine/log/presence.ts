@@ -7,7 +7,7 @@ import { createLeases } from './leases.ts';
 
 /** A process among those of its group: each announces what it serves by a lease of its own. */
 export type Presence = Readonly<{
-  /** This process: `<what it serves>.<random>`. */
+  /** This process: `<what it serves>.<its id>`. */
   name: string;
   /** Waits until this process is announced; the returned signal aborts before others may consider it gone. */
   term: (signal: AbortSignal) => Promise<AbortSignal>;
@@ -24,6 +24,8 @@ export type PresenceOptions = Readonly<{
   group: string;
   /** Characters of a key: letters, digits, dashes. */
   serves: string;
+  /** Of this process, where it has one already; in the form of a key. */
+  id?: string;
   ttlMs?: number | undefined;
   signal: AbortSignal;
 }>;
@@ -34,10 +36,10 @@ const usualTtlMs = 6_000;
 /** Announces this process until the signal aborts, anew whenever its lease was lost. */
 export function announce(
   nc: NatsConnection,
-  { network, group, serves, ttlMs = usualTtlMs, signal }: PresenceOptions,
+  { network, group, serves, id = randomBytes(8).toString('hex'), ttlMs = usualTtlMs, signal }: PresenceOptions,
 ): Presence {
   const bucketName = bucketOf(group, network);
-  const name = `${serves}.${randomBytes(8).toString('hex')}`;
+  const name = `${serves}.${id}`;
   const leases = createLeases(nc, network, { ttlMs, bucketName });
   let current = Promise.withResolvers<AbortSignal>();
   const ended = leases.hold(name, signal, async (lease) => {

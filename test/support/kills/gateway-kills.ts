@@ -33,12 +33,20 @@ type Options = Readonly<{
   transferDir: string;
   /** Further settings, such as stores that outlive the program. */
   env?: Readonly<Record<string, string>>;
+  /** Called whenever the gateway was killed, before it is started anew. */
+  onKilled?: () => Promise<void>;
 }>;
 
 const dayMs = 86_400_000;
 
 /** Starts a gateway of which nothing but its log and its folder is left whenever it is killed. */
-export async function openGatewayKills({ dataDir, network, transferDir, env }: Options): Promise<GatewayKills> {
+export async function openGatewayKills({
+  dataDir,
+  network,
+  transferDir,
+  env,
+  onKilled,
+}: Options): Promise<GatewayKills> {
   const world = await openKillWorld();
   const start = async (): Promise<Program> => {
     const own = {
@@ -60,6 +68,7 @@ export async function openGatewayKills({ dataDir, network, transferDir, env }: O
     api: () => `${program.instance.urls['gateway'] ?? ''}/api/v1`,
     again: async () => {
       await program.kill();
+      await onKilled?.();
       program = await start();
     },
     kill: async () => await program.kill(),

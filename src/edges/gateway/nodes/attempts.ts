@@ -96,6 +96,8 @@ export async function* tryNodes<T>(
 const [firstAgainMs, mostAgainMs] = [250, 8_000];
 /** A store that is full says the same, so a node is not believed for longer. */
 const busyMs = 120_000;
+/** It has no turn left for this caller, or is still at work for a caller before, whose connection broke off. */
+const busyCodes: readonly Code[] = [Code.ResourceExhausted, Code.AlreadyExists];
 
 /** The nodes that were busy: `takes` puts one behind the others, `turnOf` waits until it is tried again. */
 function createQueue(order: StoringNode[], signal: AbortSignal) {
@@ -104,7 +106,7 @@ function createQueue(order: StoringNode[], signal: AbortSignal) {
   let pauseMs = firstAgainMs;
   return {
     takes: (caught: unknown, node: StoringNode): boolean => {
-      if (!(caught instanceof ConnectError) || caught.code !== Code.ResourceExhausted) return false;
+      if (!(caught instanceof ConnectError) || !busyCodes.includes(caught.code)) return false;
       if (isTooLarge(caught.rawMessage)) return false;
       busy.add(node.account);
       if (performance.now() < deadline) order.push(node);

@@ -5,6 +5,7 @@ import { createFileHashes, type FileHashes } from '../../chain/files/file-hashes
 import { syncFolder } from '../../../kit/durable.ts';
 import { createSpace, type Space } from '../intake/space.ts';
 import { openPartialUploads, type PartialUploads } from './partial-uploads.ts';
+import { type Liveness, openLiveness } from './liveness.ts';
 import { ensureStoreId } from './store-id.ts';
 
 /** The folder of transfers: it holds uploads until their task has ended, and fetched files until their time is over. */
@@ -12,6 +13,8 @@ export type TransferFiles = Readonly<{
   /** Names this folder in facts: gateways that share it can resume one another's uploads. */
   store: string;
   folder: string;
+  /** Which of the processes that share it have ended. */
+  liveness: Liveness;
   /** Its room, which uploads and downloads share. */
   space: Space;
   /** A path for incoming bytes that no other request uses. */
@@ -45,6 +48,7 @@ export async function openTransferFiles(folder: string, mostBytes?: number): Pro
   ];
   for (const one of [incoming, uploads, fetched]) await mkdir(one, { recursive: true, mode: 0o700 });
   const store = await ensureStoreId(folder);
+  const liveness = await openLiveness(folder);
   const hashes = createFileHashes();
   const uploadOf = (task: string): string => path.join(uploads, task);
   const partials = await openPartialUploads(path.join(folder, 'partial'), { incoming, uploadOf, hashesOf: hashes.of });
@@ -56,13 +60,14 @@ export async function openTransferFiles(folder: string, mostBytes?: number): Pro
   return {
     store,
     folder,
+    liveness,
     space: createSpace(folder, mostBytes),
     incoming: () => path.join(incoming, randomUUID()),
     uploadOf,
     fetchedOf: (name) => path.join(fetched, name),
     partials,
     hashesOf: hashes.of,
-    close: hashes.close,
+    close: async () => void (await Promise.all([hashes.close(), liveness.close()])),
     adopt: async (file, task) => {
       if (file !== uploadOf(task)) await rename(file, uploadOf(task));
       await syncFolder(uploads);

@@ -43,7 +43,7 @@ export function openGatewayTasks(options: TasksOptions): GatewayTasks {
     graceMs,
     resumes = true,
   } = options;
-  const whose = { network, group: 'gateways', serves: files.store, signal };
+  const whose = { network, group: 'gateways', serves: files.store, id: files.liveness.id, signal };
   const presence = announce(connection, { ...whose, ttlMs });
   const open = followOpenTasks(log, { logger, signal });
   const absence = createAbsence(presence, { graceMs });

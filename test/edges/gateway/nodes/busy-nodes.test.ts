@@ -34,6 +34,25 @@ it('an upload waits for nodes that are busy with others, however often they say 
   );
 });
 
+it('an upload waits for a node that still works for the gateway before, however often it says so', async () => {
+  let refusals = 4;
+  const working: Misdeed = () => ({
+    async *register(requests) {
+      refusals -= 1;
+      if (refusals >= 0) throw new ConnectError('Action 7 is being registered here', Code.AlreadyExists);
+      for await (const _ of requests);
+      yield finalized;
+    },
+  });
+  const storers = await serveNodes(good, [working], (id) => finalize(gateway, id));
+  const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
+  const gateway: GatewayUnderTest = await gatewayUnderTest({ chain });
+  onTestFinished(async () => await gateway[Symbol.asyncDispose]());
+  gateway.actions.set('7', await actionOver(bytes));
+  const history = await historyOf(gateway.url, 'uploads', await begunUpload(gateway, bytes));
+  expect(history.at(-1)?.status).toBe('sdk:completed');
+});
+
 it('an upload that no node takes for its size ends at once, each node asked twice', async () => {
   let asked = 0;
   const tooSmall: Misdeed = () => ({
