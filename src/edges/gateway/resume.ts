@@ -10,7 +10,7 @@ import { endings } from './tasks/endings.ts';
 import type { TransferFiles } from './tasks/files.ts';
 import type { OpenTasks } from './tasks/open-tasks.ts';
 import type { Runner } from './tasks/runner.ts';
-import { currentTask, endTask, resumeTask, type Task } from './tasks/task-log.ts';
+import { currentTask, endTask, resumeTask, type Task, taskOf } from './tasks/task-log.ts';
 
 const eachMs = 1_000;
 const orphansEachMs = 60_000;
@@ -57,8 +57,15 @@ async function checkOnce(resuming: Resuming, isDue: (task: Task) => boolean): Pr
   const [own, others] = [[] as Task[], [] as Task[]];
   for (const task of open.all()) (task.known.holder === presence.name ? own : others).push(task);
   for (const task of own) if (!runner.has(task.name)) runner.run(task);
+  for (const task of others) if (runner.has(task.name)) await leave(resuming, task);
   if (others.length > 0) await absence.observe();
   for (const task of others) if (await isGone(resuming, task.known.holder)) await goOn(resuming, task, isDue);
+}
+
+/** What is read of the log may be older than what this process has resumed since, so its leader decides. */
+async function leave({ log, presence, runner }: Resuming, { kind, name }: Task): Promise<void> {
+  const holder = taskOf((await log.confirmedLast(kind, name))?.fact)?.known.holder;
+  if (holder !== presence.name) runner.leave(name);
 }
 
 /** By the kernel at once where the gateway shared this folder, else once its lease is missing. */

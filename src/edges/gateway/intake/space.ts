@@ -17,6 +17,8 @@ export type Space = Readonly<{
   require: (bytes: number, use: Use) => Promise<void>;
   /** Reserves room for a file to have so many bytes; fails with `INSUFFICIENT_STORAGE`. */
   reserve: (file: string, bytes: number, use: Use) => Promise<Reservation>;
+  /** The path of a reserved file while it is incomplete: of this process alone, whoever else fetches the same file. */
+  partOf: (file: string) => string;
 }>;
 
 /** Downloads leave a part of the room to uploads. */
@@ -38,12 +40,13 @@ type Held = Readonly<{ all: number; fetched: number }>;
  * Downloads fill three quarters of `mostBytes` and stop twice as far before the volume's end: the rest is for uploads.
  * Several reservations of one file count as the largest of them.
  */
-export function createSpace(folder: string, mostBytes: number | undefined): Space {
+export function createSpace(folder: string, mostBytes: number | undefined, process = 'own'): Space {
+  const partOf = (file: string): string => `${file}.${process}.part`;
   const claims = new Set<Claim>();
   // One after the other: a request that is refused in the end reserves nothing meanwhile.
   const oneAtATime = pLimit(1);
   const check = async (use: Use, more = 0): Promise<void> => {
-    const coming = await comingBytes(claims);
+    const coming = await comingBytes(claims, partOf);
     if (mostBytes !== undefined) {
       const held = await bytesIn(folder);
       if (coming.all + held.all + more > mostBytes) throw full('for files under way');
@@ -55,6 +58,7 @@ export function createSpace(folder: string, mostBytes: number | undefined): Spac
     if (bavail * bsize - coming.all - more < stored * (use === 'download' ? 2 : 1)) throw full('on the disk');
   };
   return {
+    partOf,
     require: async (bytes, use) => await oneAtATime(async () => await check(use, bytes)),
     reserve: async (file, bytes, use) => {
       const claim: Claim = { file, use, bytes: 0 };
@@ -93,7 +97,7 @@ export function inSteps({ extendTo }: Reservation, declared: number): (bytes: nu
 }
 
 /** What reserved files still lack. */
-async function comingBytes(claims: ReadonlySet<Claim>): Promise<Held> {
+async function comingBytes(claims: ReadonlySet<Claim>, partOf: Space['partOf']): Promise<Held> {
   const largest = new Map<string, Claim>();
   for (const claim of claims) {
     const other = largest.get(claim.file);
@@ -101,7 +105,7 @@ async function comingBytes(claims: ReadonlySet<Claim>): Promise<Held> {
   }
   let [all, fetched] = [0, 0];
   for (const { file, bytes, use } of largest.values()) {
-    const lacking = Math.max(0, bytes - Math.max(await sizeOf(file), await sizeOf(`${file}.part`)));
+    const lacking = Math.max(0, bytes - Math.max(await sizeOf(file), await sizeOf(partOf(file))));
     all += lacking;
     if (use === 'download') fetched += lacking;
   }

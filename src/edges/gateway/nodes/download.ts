@@ -49,7 +49,7 @@ export async function* downloadFrom(
 ): AsyncGenerator<TransferStep[], TransferStep[][]> {
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
-  const part = `${target}.part`;
+  const part = wanted.space.partOf(target);
   const room = await onOwnDisk(wanted.space.reserve(target, 0, 'download'));
   let file: FileHandle | undefined;
   let hangUp = (): void => undefined;

@@ -61,7 +61,7 @@ export async function openTransferFiles(folder: string, mostBytes?: number): Pro
     store,
     folder,
     liveness,
-    space: createSpace(folder, mostBytes),
+    space: createSpace(folder, mostBytes, liveness.id),
     incoming: () => path.join(incoming, randomUUID()),
     uploadOf,
     fetchedOf: (name) => path.join(fetched, name),

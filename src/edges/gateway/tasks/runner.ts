@@ -51,6 +51,8 @@ export type Runner = Readonly<{
   begin: (id: string, starting: Starting, signature?: string) => Promise<Task>;
   /** Carries out a task that names this process, unless it does so already. */
   run: (task: Task, signature?: string) => void;
+  /** Ends what this process does for a task that another one carries out by now. */
+  leave: (name: string) => void;
   /** Returns whether this process carries out a task of a name. */
   has: (name: string) => boolean;
   /** For `/metrics`. */
@@ -70,33 +72,28 @@ const announcedWithinMs = 10_000;
 /**
  * Makes the runner of a gateway.
  *
- * It runs tasks only while this process is announced, so that no other process resumes them; it leaves a task to a
- * process that has resumed it meanwhile.
+ * It starts a task only while this process is announced, so that no other process resumes it. One that runs continues
+ * while the lease of the announcement is lost, for a busy machine or broker loses it for a moment: it is left to
+ * another process once that has resumed it, and whatever is written afterwards is refused.
  */
 export function createRunner(options: RunnerOptions): Runner {
   const { log, presence, files, logger, signal } = options;
   const { name: holder } = presence;
-  const running = new Map<string, Promise<void>>();
+  const running = new Map<string, Readonly<{ ended: Promise<void>; leave: () => void }>>();
   const beginning = new Set<string>();
   const uploads = new Map<string, Task>();
   const metrics = createTransferMetrics(() => running.size);
-  const carryOut = async (task: Task, signature: string | undefined, term: AbortSignal): Promise<void> => {
-    const now = await currentTask(log, task);
-    if (now.known.ended || now.known.holder !== holder) return;
-    if (now.kind === 'retrieval' && signature === undefined) return await endTask(log, now, endings.lostSignature);
-    const moving = moveBytes(options, { task: now, signature, signal: term, metrics });
-    await moving.catch(async (caught: unknown) => await endFailedDownload(options, now, caught));
-  };
-  const keepCarrying = async (task: Task, signature: string | undefined): Promise<void> => {
-    while (!signal.aborted) {
-      const term = await presence.term(signal);
+  const keepCarrying = async (task: Task, signature: string | undefined, left: AbortSignal): Promise<void> => {
+    const whole = AbortSignal.any([signal, left]);
+    while (!whole.aborted) {
+      await presence.term(whole);
       try {
-        return await carryOut(task, signature, AbortSignal.any([signal, term]));
+        return await carryOut(options, { task, signature, signal: whole, metrics });
       } catch (caught) {
         const err = toAppError(caught);
-        if (!term.aborted && !signal.aborted && err.code !== 'CONFLICT')
+        if (!whole.aborted && err.code !== 'CONFLICT')
           logger.error({ err }, 'a transfer stopped; it goes on in a while');
-        await wait(term.aborted ? retryMs : againMs, signal);
+        await wait(againMs, whole);
       }
     }
   };
@@ -104,13 +101,14 @@ export function createRunner(options: RunnerOptions): Runner {
     if (running.has(task.name)) return;
     const { action, direction } = task.known;
     if (direction === 'upload') uploads.set(action, task);
-    const ending = keepCarrying(task, signature)
+    const left = new AbortController();
+    const ended = keepCarrying(task, signature, left.signal)
       .catch(() => undefined)
       .finally(() => {
         running.delete(task.name);
         if (uploads.get(action)?.name === task.name) uploads.delete(action);
       });
-    running.set(task.name, ending);
+    running.set(task.name, { ended, leave: () => left.abort() });
   };
   return {
     begin: async (id, starting, signature) => {
@@ -126,12 +124,24 @@ export function createRunner(options: RunnerOptions): Runner {
       }
     },
     run,
+    leave: (name) => running.get(name)?.leave(),
     has: (name) => running.has(name) || beginning.has(name),
     gauges: [metrics.registry],
     uploadOf: (action) => uploads.get(action),
-    endOf: async ({ name }) => await running.get(name),
-    ended: async () => void (await Promise.allSettled(running.values())),
+    endOf: async ({ name }) => await running.get(name)?.ended,
+    ended: async () => void (await Promise.allSettled([...running.values()].map(({ ended }) => ended))),
   };
+}
+
+/** Carries a task out, unless it has ended or names another process by now. */
+async function carryOut(options: RunnerOptions, { task, ...moving }: Moving): Promise<void> {
+  const { log, presence } = options;
+  const now = await currentTask(log, task);
+  if (now.known.ended || now.known.holder !== presence.name) return;
+  if (now.kind === 'retrieval' && moving.signature === undefined) return await endTask(log, now, endings.lostSignature);
+  await moveBytes(options, { ...moving, task: now }).catch(
+    async (caught: unknown) => await endFailedDownload(options, now, caught),
+  );
 }
 
 /** Ends a download that failed on our own disk; an upload resumes after a while, because its bytes are acknowledged. */
