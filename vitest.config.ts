@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/support/longest-first.ts';
 
 const e2e = ['test/e2e/**/*.test.ts', 'test/infra/observed.test.ts'];
 /** Two complete programs at once, whose starts take long on a busy machine. */
@@ -24,6 +25,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     reporters: ['default', './test/support/tally.ts'],
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     // Every run reads the sources as they are; what a cache on disk saves is less than a second.
     fsModuleCache: false,
     tags,
