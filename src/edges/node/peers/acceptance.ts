@@ -128,15 +128,25 @@ function createSettling({
   return { proven, isHere, settle };
 }
 
-/** Judges manifests by what the disk has, two at once. */
+/**
+ * Judges manifests by what the disk has, two at once.
+ *
+ * Where the bytes on the disk hash to the file, each piece is right as well, so that its own hash proves nothing more;
+ * only where they do not, it shows whether the disk or the manifest is wrong.
+ */
 function readsHere({ pieces }: Pick<Storage, 'pieces'>): (manifest: Manifest) => Promise<Judgement> {
   const limit = pLimit(judgedAtOnce);
-  const pieceOf = async (hash: PieceHash) => {
-    const bytes = await pieces.get(hash).catch(() => undefined);
+  const from = (read: Storage['pieces']['get']) => async (hash: PieceHash) => {
+    const bytes = await read(hash).catch(() => undefined);
     return bytes && ({ bytes, from: 'here' } as const);
   };
-  return async (manifest) => {
+  const judgeFrom = async (manifest: Manifest, read: Storage['pieces']['get']): Promise<Judgement> => {
     const withinMs = judgedWithinMs + Math.ceil((manifest.size * 1000) / leastBytesASecond);
-    return await limit(() => judge(manifest, pieceOf, AbortSignal.timeout(withinMs)));
+    return await judge(manifest, from(read), AbortSignal.timeout(withinMs));
   };
+  return async (manifest) =>
+    await limit(async () => {
+      const judgement = await judgeFrom(manifest, pieces.read);
+      return judgement.isTrue ? judgement : await judgeFrom(manifest, pieces.get);
+    });
 }

@@ -61,7 +61,7 @@ async function putPiece({ storage, acceptance }: AnswerSources, bytes: Uint8Arra
   const hash = hashPiece(bytes);
   await storage.loaded;
   if (!acceptance.wants(hash)) return false;
-  await storage.pieces.put(bytes);
+  await storage.pieces.put(bytes, hash);
   acceptance.arrived(hash);
   return true;
 }

@@ -65,7 +65,7 @@ export function createPieceReaders(options: ReaderOptions): PieceReader {
       if (!bytes) return undefined;
       stores ??= isOwn(actionId).catch(() => false);
       // Where there is no room, the piece is returned all the same; a later repair fetches it again.
-      if (await stores) await storage.pieces.put(bytes).catch(() => undefined);
+      if (await stores) await storage.pieces.put(bytes, hash).catch(() => undefined);
       return { bytes, from: 'elsewhere' };
     };
   };

@@ -15,9 +15,10 @@ export type WrittenPiece = Readonly<{ file: string; hash: PieceHash; bytes: numb
 export type Pieces = Readonly<{
   /**
    * Writes a piece completely or not at all. One that is there already is compared and becomes as young as a new one;
-   * where its bytes are others, or cannot be read, it is written anew.
+   * where its bytes are others, or cannot be read, it is written anew. `hash` is that of the bytes, where the caller has
+   * just computed it.
    */
-  put: (bytes: Uint8Array) => Promise<PieceHash>;
+  put: (bytes: Uint8Array, hash?: PieceHash) => Promise<PieceHash>;
   /** Takes files written elsewhere on the same disk in as pieces, in order; `onAdopted` is called after each. */
   adopt: (files: readonly WrittenPiece[], onAdopted: () => void) => Promise<void>;
   /**
@@ -25,6 +26,8 @@ export type Pieces = Readonly<{
    * the disk does not return stays there until it is written anew.
    */
   get: (hash: PieceHash) => Promise<Buffer | undefined>;
+  /** The bytes that the disk has of a piece, unchecked: for who hashes the complete file from them. */
+  read: (hash: PieceHash) => Promise<Buffer | undefined>;
   /** Returns whether a piece is there, by its name alone. */
   has: (hash: PieceHash) => Promise<boolean>;
   /** Moves a piece to the trash that no file names and that was written before a time. */
@@ -134,8 +137,7 @@ export function openPieces(folder: string, options: PiecesOptions): Pieces {
       if (!isThere) left(hash);
       return isThere;
     },
-    put: async (bytes) => {
-      const hash = hashPiece(bytes);
+    put: async (bytes, hash = hashPiece(bytes)) => {
       return await inTurn(hash, async () => {
         const there = await readDisk(fileOf(hash));
         if (!Buffer.isBuffer(there) || !there.equals(bytes)) await write(bytes, hash, there);
@@ -156,6 +158,10 @@ export function openPieces(folder: string, options: PiecesOptions): Pieces {
           onAdopted();
         });
       await Promise.all([...new Set(files.map(({ hash }) => path.dirname(fileOf(hash))))].map(syncFolder));
+    },
+    read: async (hash) => {
+      const bytes = await readDisk(fileOf(hash));
+      return Buffer.isBuffer(bytes) ? bytes : undefined;
     },
     get: async (hash) => {
       const bytes = await readDisk(fileOf(hash));
