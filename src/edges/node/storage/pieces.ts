@@ -15,8 +15,8 @@ export type WrittenPiece = Readonly<{ file: string; hash: PieceHash; bytes: numb
 export type Pieces = Readonly<{
   /**
    * Writes a piece completely or not at all. One that is there already is compared and becomes as young as a new one;
-   * where its bytes are others, or cannot be read, it is written anew. `hash` is that of the bytes, where the caller has
-   * just computed it.
+   * where its bytes are others, or cannot be read, it is written anew. `hash` is that of the bytes, where the caller
+   * has just computed it.
    */
   put: (bytes: Uint8Array, hash?: PieceHash) => Promise<PieceHash>;
   /** Takes files written elsewhere on the same disk in as pieces, in order; `onAdopted` is called after each. */
@@ -159,10 +159,7 @@ export function openPieces(folder: string, options: PiecesOptions): Pieces {
         });
       await Promise.all([...new Set(files.map(({ hash }) => path.dirname(fileOf(hash))))].map(syncFolder));
     },
-    read: async (hash) => {
-      const bytes = await readDisk(fileOf(hash));
-      return Buffer.isBuffer(bytes) ? bytes : undefined;
-    },
+    read: async (hash) => bytesIn(await readDisk(fileOf(hash))),
     get: async (hash) => {
       const bytes = await readDisk(fileOf(hash));
       return isSound(bytes, hash) ? bytes : await inTurn(hash, () => readAgain(hash));
@@ -185,6 +182,10 @@ export function openPieces(folder: string, options: PiecesOptions): Pieces {
 
 function isSound(read: DiskRead, hash: PieceHash): read is Buffer {
   return Buffer.isBuffer(read) && hashPiece(read) === hash;
+}
+
+function bytesIn(read: DiskRead): Buffer | undefined {
+  return Buffer.isBuffer(read) ? read : undefined;
 }
 
 function isOccupied(caught: unknown): boolean {
