@@ -35,7 +35,7 @@ type Behaviour = Readonly<{
   /** A node shows no sign of life before this resolves. */
   lateOf?: (account: string) => Promise<void> | undefined;
   /** Returns whether a node refuses a message that gives something. */
-  isRefused?: (account: string) => boolean;
+  isRefused?: (account: string, kind: PeerRequest['case']) => boolean;
   /** After so long a node that accepts nothing counts as one that refuses. */
   limitMs?: number;
 }>;
@@ -69,7 +69,7 @@ async function networkOf(
       asked.push({ account: peer.account, ask });
       if (!isUp(peer.account)) throw new Error('It is away');
       await (ask.case === 'missing' ? lateOf : gateOf)(peer.account);
-      if (ask.case !== 'missing' && isRefused(peer.account)) return { done: false };
+      if (ask.case !== 'missing' && isRefused(peer.account, ask.case)) return { done: false };
       if (ask.case === 'putPiece' || ask.case === 'putManifest')
         held.set(peer.account, (held.get(peer.account) ?? new Set()).add(ask.case));
       const hasPiece = held.get(peer.account)?.has('putPiece') ?? false;
@@ -185,6 +185,20 @@ describe('a file', () => {
       const isRefused = (name: string): boolean => {
         refusals.set(name, (refusals.get(name) ?? 0) + 1);
         return refusals.get(name) === 1;
+      };
+      const { copies } = await networkOf(4, { isRefused });
+      expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });
+    },
+  );
+
+  it(
+    'has a second copy though each piece is accepted only after some tries, as on disks that are behind',
+    { tags: ['S1.peers.copies'] },
+    async () => {
+      const refusals = new Map<string, number>();
+      const isRefused = (name: string, kind: PeerRequest['case']): boolean => {
+        if (kind === 'putPiece') refusals.set(name, (refusals.get(name) ?? 0) + 1);
+        return kind === 'putPiece' && (refusals.get(name) ?? 0) <= 3;
       };
       const { copies } = await networkOf(4, { isRefused });
       expect(await copies.spread(manifest)).toMatchObject({ copies: 3 });

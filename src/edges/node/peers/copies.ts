@@ -31,6 +31,9 @@ export type CopiesOptions = ReaderOptions &
 /** A client waits for a file: a peer that does not accept a message of it in so long gives way to another. */
 const hastyMs: Haste['limitsMs'] = { putManifest: 2_000, putPiece: 5_000 };
 
+/** One of a thousand pieces that came when a peer's disk was behind does not lose a file its second copy. */
+const patientTries = 3;
+
 /** So many copies must be on disks before an action is finalized, where the chain lists another active node. */
 export const fewestCopies = 2;
 
@@ -65,7 +68,7 @@ export function createCopies(options: CopiesOptions): Copies {
         const reachable = await neighbours.reachable(peers, { enough, withinMs, onLate: queue.add });
         // Those that were overtaken lately are no worse, but the others are faster.
         queue.add(...reachable.toSorted((one, other) => Number(overtaken.has(one)) - Number(overtaken.has(other))));
-        const giving = createGiving(neighbours, storage, isHasty ? haste : undefined);
+        const giving = createGiving(neighbours, storage, isHasty ? { haste } : { tries: patientTries });
         spread.copies += await giveFile(queue, { manifest, giving, wanted: enough, onOvertaken: overtaken.add });
         giving.end(diagnostics);
         return queue.taken;

@@ -50,11 +50,11 @@ export function createRecentPeers(): RecentPeers {
 
 type GivingMessage = Readonly<{ case: 'putManifest'; value: Uint8Array } | { case: 'putPiece'; value: Uint8Array }>;
 
-/** Starts a pass; without `haste`, a peer has the time of any request. */
+/** Starts a pass; without `haste`, a peer has the time of any request. Each piece is sent so many `tries`. */
 export function createGiving(
   neighbours: Pick<Neighbours, 'isDone'>,
   { pieces }: Pick<Storage, 'pieces'>,
-  haste?: Haste,
+  { haste, tries: most = 1 }: Readonly<{ haste?: Haste | undefined; tries?: number }> = {},
 ): Giving {
   const pass = { requests: 0, successful: 0 };
   const read = createSharedReads(async (hash) => await pieces.get(hash));
@@ -72,8 +72,10 @@ export function createGiving(
       let isAccepted = true;
       await pLimit(piecesAtOnce).map(new Set(hashes), async (hash) => {
         if (!isAccepted || options?.signal?.aborted) return;
-        const done = await read(hash, async (value) => await isDone(peer, { case: 'putPiece', value }, options));
-        if (!done) isAccepted = false;
+        const give = async (value: Buffer): Promise<boolean> =>
+          await isDone(peer, { case: 'putPiece', value }, options);
+        for (let tries = most; tries > 0; tries -= 1) if (await read(hash, give)) return;
+        isAccepted = false;
       });
       return isAccepted && !options?.signal?.aborted;
     },
