@@ -1,12 +1,14 @@
 import type pg from 'pg';
 import { pino } from 'pino';
 import { createInstants } from '../../src/engine/archive/instants.ts';
-import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
+import { createProvenLogs, type ProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
 import type { PastLog } from '../../src/edges/indexer/rest/as-of.ts';
+import { registerPages } from '../../src/edges/indexer/pages/pages.ts';
 import { createRest } from '../../src/edges/indexer/rest/rest.ts';
+import { pageSources } from '../../test/edges/indexer/pages/page-sources.ts';
 import { defaultSettings } from '../../test/edges/indexer/rest/rest-server.ts';
 
 // The API over tables that are there already, as a process of its own; says where it listens and ends with its parent's
@@ -21,11 +23,19 @@ const head: PastLog['head'] = async (stream) => {
   const { incarnation, sequence } = followed.find((one) => one.stream === stream) ?? { incarnation: '', sequence: 0 };
   return { incarnation, firstSequence: 1, lastSequence: sequence };
 };
+const instants = createInstants({ pools, network, head });
+/** No log is signed here: the slider reads of its first event when that was written. */
+const firstEvent: ProvenLogs['event'] = async (_stream, sequence) => {
+  const time = sequence === 1 ? await instants.storedAt('ACTIONS', 1) : undefined;
+  if (time === undefined) return undefined;
+  const event = { time: new Date(Number(time / 1_000_000n)).toISOString() };
+  return { bytes: Buffer.from(JSON.stringify(event)), entry: Buffer.alloc(32) };
+};
 const app = createRest({
   reader,
   past: {
     head,
-    ...createInstants({ pools, network, head }),
+    ...instants,
     lastAsOf: async () => new Map(),
     confirmedLast: async () => undefined,
     hasForgotten: async () => false,
@@ -33,7 +43,7 @@ const app = createRest({
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
   events: { logged: async () => [], archived: async () => [] },
   links: { ofTransaction: async () => [], causedBy: async () => [], cause: async () => undefined },
-  logs: createProvenLogs({ pools, network }),
+  logs: { ...createProvenLogs({ pools, network }), event: firstEvent },
   eventSource: { after: async () => [], watch: () => () => undefined },
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
@@ -46,6 +56,7 @@ const app = createRest({
   clock: () => Date.now(),
   signal: ending.signal,
   version: '0.0.0',
+  registerPages: (pages) => registerPages(pages, pageSources),
 });
 process.on('disconnect', () => process.exit());
 const url = await app.listen({ host: '127.0.0.1', port: 0 });

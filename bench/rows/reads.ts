@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../database.ts';
 import { besidePonder } from '../reads/beside.ts';
 import type { Saturated, Saturation } from '../reads/capacity.ts';
 import { archiveLoad, pagesOfPast } from '../reads/past.ts';
+import { exploreActions, figuresOf } from '../reads/explorer.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
 import { startProgram } from '../reads/start-program.ts';
@@ -69,6 +70,7 @@ export function rows(context: Context): readonly Row[] {
     },
     { ...notModifiedRow, measure: () => notModified(context, { size, seed: 7, served }) },
     ...pastRows(context, size, served),
+    ...explorerRows(context, served),
     {
       ...shape,
       name: 'reads-beside-replay',
@@ -111,6 +113,34 @@ function pastRows(context: Context, size: Replay['size'], served: () => Promise<
       peerName: null,
       target: { ours: 25 },
       measure: async () => (await past()).slowest,
+    },
+  ];
+}
+
+/** The list of actions in a real browser: first rows, and a step of the slider. */
+function explorerRows(context: Context, served: () => Promise<Served>): readonly Row[] {
+  const explored = once(async () => {
+    const { url, database } = await served();
+    await archiveLoad(database);
+    return await exploreActions(context, url);
+  });
+  return [
+    {
+      ...shape,
+      name: 'reads-explorer',
+      peerName: null,
+      target: { ours: 1000 },
+      measure: async () => {
+        const { first, filter, next } = await explored();
+        return figuresOf(first, { 'another filter': filter, 'next page': next });
+      },
+    },
+    {
+      ...shape,
+      name: 'reads-explorer-step',
+      peerName: null,
+      target: { ours: 100 },
+      measure: async () => figuresOf((await explored()).step),
     },
   ];
 }

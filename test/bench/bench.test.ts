@@ -93,7 +93,8 @@ test('bench --help names the rows that take long', async () => {
   ]);
   expect(stdout.split('\n').at(-2)).toBe(
     'Rows of about twenty minutes, alone or together: ' +
-      'reads, reads-beside-writes, reads-capacity, reads-as-of, reads-as-of-slowest, reads-beside-replay, reads-ponder',
+      'reads, reads-beside-writes, reads-capacity, reads-as-of, reads-as-of-slowest, reads-explorer, ' +
+      'reads-explorer-step, reads-beside-replay, reads-ponder',
   );
 });
 

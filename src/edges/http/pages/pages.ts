@@ -36,13 +36,19 @@ export type Docs = Readonly<{ page: string; document: string }>;
 /**
  * Serves files under their routes, from this process alone: no build step, nothing from elsewhere.
  *
- * All of them are read once, now; a browser that has one still asks whether it changed.
+ * All of them are read once, now; a browser that has one still asks whether it changed, but not for the icon, which it
+ * takes anew with every address that a page shows.
  */
 export async function serveFiles(app: FastifyInstance, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [route, file] of Object.entries(files)) {
     const bytes = await readFile(file);
     const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    const headers = { 'content-type': types[path.extname(file)] ?? types['.js'], etag };
+    const extension = path.extname(file);
+    const headers = {
+      'content-type': types[extension] ?? types['.js'],
+      etag,
+      ...(extension === '.svg' && { 'cache-control': 'public, max-age=86400' }),
+    };
     app.get(route, { schema: { hide: true } }, async (request, reply) => {
       pageHeaders(reply).headers(headers);
       return isKnown(request, etag) ? await reply.code(304).send() : await reply.send(bytes);

@@ -62,7 +62,7 @@ function Field({ parameter, value, set }) {
       choices
         ? html`<select value=${value} onChange=${change}>
             <option value="">–</option>
-            ${choices.map((one) => html`<option>${one}</option>`)}
+            ${choices.map((one) => html`<option value=${one}>${one}</option>`)}
           </select>`
         : html`<input value=${value} placeholder=${schema.default ?? ''} onInput=${change} />`
     }

@@ -40,7 +40,7 @@ function Filters({ query }) {
       ><span>${words}</span>
       <select name=${name} key=${query.get(name) ?? ''}>
         <option value="">any</option>
-        ${options.map((one) => html`<option selected=${query.get(name) === one}>${one}</option>`)}
+        ${options.map((one) => html`<option value=${one} selected=${query.get(name) === one}>${one}</option>`)}
       </select></label
     >`;
   /** @param {string} name @param {string} words @param {object} [more] */

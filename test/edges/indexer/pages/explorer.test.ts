@@ -1,0 +1,94 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
+import { openBrowser } from '../../../support/programs/browser.ts';
+import { timeOf } from '../../../support/histories/facts.ts';
+import { type RestServer, startRest } from '../rest/rest-server.ts';
+import { sample } from '../rest/sample.ts';
+import { pageSources } from './page-sources.ts';
+
+/** The event from whose time on the slider reaches, years before the others. */
+const firstEvent = { bytes: Buffer.from(JSON.stringify({ time: '2020-01-01T00:00:00Z' })), entry: Buffer.alloc(32) };
+const nothing = async () => undefined;
+let rest: RestServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  rest = await startRest(sample, {
+    logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
+    registerPages: (pages) => registerPages(pages, pageSources),
+  });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await rest.close();
+});
+
+/** Opens a page of the explorer, and waits until it shows what it reads. */
+async function open(path: string, width = 1400): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height: 900 } });
+  onTestFinished(() => page.close());
+  await page.goto(`${rest.url}${path}`);
+  await shown(page);
+  return page;
+}
+
+async function shown(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor({ state: 'attached' });
+  const reading = 'main [role=status]:text-is("Reading …"), main [aria-busy=true]';
+  await expect.poll(async () => await page.locator(reading).count()).toBe(0);
+}
+
+it('filters actions by what is chosen, and shows what was chosen', async () => {
+  const page = await open('/actions');
+  await page.locator('select[name=type]').selectOption('sense');
+  await page.locator('select[name=state]').selectOption('registered');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForURL(`${rest.url}/actions?type=sense&state=registered`);
+  await page.reload();
+  await shown(page);
+  const chosen = ['type', 'state'].map((name) => page.locator(`select[name=${name}]`).inputValue());
+  expect(await Promise.all(chosen)).toEqual(['sense', 'registered']);
+});
+
+it.each(['/actions', '/nodes', '/docs'])('sends what is chosen on %s as it is shown', async (path) => {
+  const page = await open(path);
+  if (path === '/docs') await page.locator('summary', { hasText: '/v1/actions' }).first().click();
+  await page.locator('option').nth(2).waitFor({ state: 'attached' });
+  const read = `[...document.querySelectorAll('option')].filter((one) => one.value === '').map((one) => one.text)`;
+  const unsent = await page.evaluate<string[]>(read);
+  expect(unsent.filter((words) => words !== 'any' && words !== '–')).toEqual([]);
+});
+
+it('has a slider that stays where it is, whatever it shows', async () => {
+  const paths = ['/actions', `/actions?as_of=${timeOf(40)}`, '/actions?as_of=ACTIONS:3', `/log?as_of=${timeOf(40)}`];
+  for (const width of [400, 800, 1400]) {
+    const boxes: unknown[] = [];
+    for (const path of paths) {
+      const slider = (await open(path, width)).getByLabel('Instant that is shown');
+      await slider.waitFor();
+      boxes.push(await slider.boundingBox());
+    }
+    expect(boxes).toEqual(boxes.map(() => boxes[0]));
+  }
+});
+
+it('requests the answers of another instant alone as the slider moves', async () => {
+  const page = await open('/actions?as_of=2022-01-01T00:00:00Z');
+  const received: string[] = [];
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  session.on('Network.responseReceived', ({ response }) => {
+    if (response.fromDiskCache !== true) received.push(new URL(response.url).pathname);
+  });
+  const slider = page.getByLabel('Instant that is shown');
+  await slider.focus();
+  for (const key of ['ArrowLeft', 'ArrowLeft', 'ArrowLeft']) {
+    const before = page.url();
+    await page.keyboard.press(key);
+    await expect.poll(() => page.url()).not.toBe(before);
+    await shown(page);
+  }
+  expect(new Set(received)).toEqual(new Set(['/v1/actions']));
+});
