@@ -6,6 +6,7 @@ import {
   type Http2SecureServer,
   type Http2Server,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -123,11 +124,20 @@ function bounded<S extends Http2Server | Http2SecureServer>(
     endIdle(session, idleMs);
   });
   server.on('stream', (stream) => {
-    stream.setTimeout(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
-    stream.once('end', () => stream.setTimeout(0));
+    endSilent(stream, silenceMs);
     stalled.watch(stream, () => stream.close(constants.NGHTTP2_CANCEL));
   });
   return http2;
+}
+
+/** Ends a call whose client sends nothing; where bytes of it wait to be read, it is our own disk that is behind. */
+function endSilent(stream: ServerHttp2Stream, silenceMs: number): void {
+  stream.setTimeout(silenceMs);
+  stream.on('timeout', () => {
+    if (stream.readableLength > 0) stream.setTimeout(silenceMs);
+    else stream.close(constants.NGHTTP2_CANCEL);
+  });
+  stream.once('end', () => stream.setTimeout(0));
 }
 
 /** Ends a session that has had no call for a while; a client that wants to call again connects anew. */

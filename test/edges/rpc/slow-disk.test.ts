@@ -1,0 +1,57 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
+import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
+import { openRpcPort } from '../../../src/edges/rpc/server.ts';
+
+const [silenceMs, chunkBytes, mostBytes] = [300, 2 ** 20, 16 * 2 ** 20];
+
+/** A port whose node writes each of the first chunks for longer than a client may be silent. */
+async function slowPort(slowChunks: number): Promise<number> {
+  const logger = pino({ level: 'silent' });
+  const handler = createRpcHandler((router) => {
+    const node = {
+      async *register(requests: AsyncIterable<unknown>) {
+        let left = slowChunks;
+        for await (const _ of requests) if ((left -= 1) >= 0) await pause(4 * silenceMs);
+        yield { eventType: SupernodeEventType.ACTION_FINALIZED, message: 'done', txHash: '' };
+      },
+      async *download() {
+        yield* [];
+      },
+    };
+    router.service(CascadeService, node, { readMaxBytes: mostBytes });
+  }, logger);
+  const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
+  const server = await openRpcPort({ place, handler, logger, silenceMs });
+  onTestFinished(server.close);
+  return server.port;
+}
+
+/** Sends so many chunks at once, and then nothing for `silentMs`. */
+async function* chunks(count: number, silentMs = 0) {
+  const data = Buffer.alloc(chunkBytes);
+  for (let sent = 0; sent < count; sent += 1) yield { requestType: { case: 'chunk' as const, value: { data } } };
+  if (silentMs > 0) await pause(silentMs, undefined, { ref: false });
+  yield { requestType: { case: 'metadata' as const, value: { taskId: 'one', actionId: '7' } } };
+}
+
+async function messagesOf(port: number, sent: ReturnType<typeof chunks>): Promise<string[]> {
+  const client = createClient(CascadeService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
+  return (await Array.fromAsync(client.register(sent))).map(({ message }) => message);
+}
+
+it.each([2, 20])(
+  'a client of %i chunks is not cut off as silent while the node’s own disk is behind',
+  { tags: ['S1.port.slow'] },
+  async (count) => {
+    expect(await messagesOf(await slowPort(2), chunks(count))).toEqual(['done']);
+  },
+);
+
+it('a client that sends no more is cut off though the disk was behind before', { tags: ['S1.port.slow'] }, async () => {
+  await expect(messagesOf(await slowPort(1), chunks(2, 60_000))).rejects.toThrow(/CANCEL|aborted/);
+});
