@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ActionFilter } from './action-filter.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import { supernodeTable } from '../fleet/fleet-tables.ts';
@@ -28,36 +28,54 @@ export async function ownedByAt(reading: Reading, operator: string, at: number):
   const { supernodes } = reading.schemas;
   const [live, past] = ['supernodes', 'supernodes_past'].map((table) => sql.id(supernodes, table));
   const upTo = sql`id = ${slot('operator')}::text collate "C" and position <= ${slot('at')}::int8`;
-  const own = await run<Claiming>(reading, {
-    shape: `node at ${supernodes}`,
-    text: () => sql`
-      select id, account, accounts from ${live} where ${upTo} and not removed
-      union all select id, account, accounts from ${past} where ${upTo} and until > ${slot('at')}::int8`,
-    given: { operator, at },
+  const own = sql`(
+    select account, accounts from ${live} where ${upTo} and not removed
+    union all select account, accounts from ${past} where ${upTo} and until > ${slot('at')}::int8)`;
+  const accounts = sql`array(
+    select account from ${own} node
+    union select listed ->> 'account' from ${own} node, jsonb_array_elements(accounts) listed)`;
+  const nodes = await run<Claiming>(reading, {
+    shape: `owned at ${supernodes}`,
+    text: () => claimsText(reading, accounts),
+    given: { operator, ...positionInput(reading, 'supernodes', at) },
   });
-  const accounts = own.flatMap((node) => periods(node)).map(({ account }) => account);
-  return ownedIn(await claimsOn(reading, accounts, at)).filter((owned) => owned.operator === operator);
+  const owned = nodes.filter(({ id }) => id === operator).flatMap((node) => periods(node));
+  const claims = claimsIn(
+    nodes,
+    owned.map(({ account }) => account),
+  );
+  return ownedIn(claims).filter((one) => one.operator === operator);
 }
 
-/** The claims of all operators on some accounts, as of a position; live records are found by what they claim. */
+/** The claims of all operators on some accounts, as of a position. */
 export async function claimsOn(
   reading: Reading,
   accounts: readonly string[],
   at: number,
 ): Promise<SuperNodeAccountRow[]> {
-  const { supernodes } = reading.schemas;
-  const isAny = sql`= any (${slot('accounts')}::text[] collate "C")`;
   const nodes = await run<Claiming>(reading, {
-    shape: `claims on ${supernodes}`,
-    text: () => sql`
-      select id, account, accounts from ${sql.id(supernodes, 'supernodes')}
-      where position <= ${slot('at')}::int8 and not removed and id = any (array(
-        select operator from ${sql.id(supernodes, 'supernode_accounts')} where account ${isAny}))
-      union all select id, account, accounts from ${supersededAt(reading, ofNodes)} node
-      where account ${isAny} or jsonb_path_query_array(accounts, '$[*].account') ?| ${slot('accounts')}::text[]`,
+    shape: `claims on ${reading.schemas.supernodes}`,
+    text: () => claimsText(reading, slot('accounts')),
     given: { accounts, ...positionInput(reading, 'supernodes', at) },
   });
-  return nodes.flatMap((node) => periods(node)).filter(({ account }) => accounts.includes(account));
+  return claimsIn(nodes, accounts);
+}
+
+const claimsIn = (nodes: readonly Claiming[], accounts: readonly string[]): SuperNodeAccountRow[] =>
+  nodes.flatMap((node) => periods(node)).filter(({ account }) => accounts.includes(account));
+
+/** The records at the position that claim one of some accounts; live ones are found by what they claim. */
+function claimsText(reading: Reading, accounts: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { supernodes } = reading.schemas;
+  const wanted = sql`wanted as materialized (select ${accounts}::text[] collate "C" as accounts)`;
+  const all = sql`(select accounts from wanted)::text[]`;
+  return sql`
+    with ${wanted}
+    select id, account, accounts from ${sql.id(supernodes, 'supernodes')}
+    where position <= ${slot('at')}::int8 and not removed and id = any (array(
+      select operator from ${sql.id(supernodes, 'supernode_accounts')} where account = any (${all})))
+    union all select id, account, accounts from ${supersededAt(reading, ofNodes)} node
+    where account = any (${all}) or jsonb_path_query_array(accounts, '$[*].account') ?| ${all}`;
 }
 
 /** The ownership ranges of a filter: for totals of the head, and for lists of live rows. */
