@@ -10,8 +10,9 @@ const mostRanges = 8;
 /**
  * The ranges that a `Range` header requests of a body of `size` bytes (RFC 9110, 14.1.2).
  *
- * An ill-formed one, one of another unit and one with more than eight ranges count as none. Ranges beyond the end are
- * dropped; where none is left, the result is `unsatisfiable`.
+ * An ill-formed one, one of another unit and one with more than eight ranges count as none, and so do ranges of more
+ * bytes together than the body has: those that overlap would have the same bytes sent again and again. Ranges beyond
+ * the end are dropped; where none is left, the result is `unsatisfiable`.
  *
  * @example rangesOf('bytes=-500', 10_000) // [{ first: 9500, last: 9999 }]
  */
@@ -26,7 +27,8 @@ export function rangesOf(header: string | undefined, size: number): RequestedRan
   // The last bytes of nothing are all of it, and no range can name them.
   if (size === 0 && specs.some((spec) => /^-\d*[1-9]/.test(spec))) return 'whole';
   const ranges = specs.flatMap((spec) => rangeOf(spec, size));
-  return ranges.length === 0 ? 'unsatisfiable' : ranges;
+  if (ranges.length === 0) return 'unsatisfiable';
+  return ranges.reduce((bytes, { first, last }) => bytes + last - first + 1, 0) > size ? 'whole' : ranges;
 }
 
 function isWellFormed(spec: string): boolean {

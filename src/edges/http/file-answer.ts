@@ -24,8 +24,8 @@ const piecesInFlight = 4;
 /**
  * Answers with a file or its requested ranges, as a download; closes the handle in the end.
  *
- * Supports `If-None-Match` and a strong `If-Range` (RFC 9110). Fails with `RANGE_NOT_SATISFIABLE` where there is no
- * such byte.
+ * Supports `If-None-Match` and strong `If-Match` and `If-Range` (RFC 9110). Fails with `PRECONDITION_FAILED` where it
+ * is another file, with `RANGE_NOT_SATISFIABLE` where there is no such byte.
  */
 export async function answerFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer): Promise<unknown> {
   const { handle, size, etag, name } = file;
@@ -38,6 +38,8 @@ export async function answerFile(request: FastifyRequest, reply: FastifyReply, f
   }
   reply.raw.once('close', close);
   reply.headers({ etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform' });
+  if (headers['if-match'] !== undefined && !strongly(headers['if-match'], etag))
+    throw new AppError('PRECONDITION_FAILED', `The file is another one: its entity tag is ${etag}`);
   if (matches(headers['if-none-match'], etag)) return await reply.code(304).send();
   reply.header('content-disposition', attachment(name));
   const isCurrent = headers['if-range'] === undefined || headers['if-range'] === etag;
@@ -103,6 +105,11 @@ function matches(list: string | undefined, etag: string): boolean {
   if (list === undefined) return false;
   if (list.trim() === '*') return true;
   return [...list.matchAll(/(?:W\/)?("[^"]*")/g)].some(([, tag]) => tag === etag);
+}
+
+/** The same without weak ones. */
+function strongly(list: string, etag: string): boolean {
+  return matches(list.replaceAll(/W\/"[^"]*"/g, ''), etag);
 }
 
 /** `Content-Disposition` of a download, for readers that know RFC 8187 and for those that do not. */

@@ -23,6 +23,7 @@ export const codeOf = {
   REQUEST_TIMEOUT: Code.DeadlineExceeded,
   PAYLOAD_TOO_LARGE: Code.ResourceExhausted,
   UNSUPPORTED_MEDIA_TYPE: Code.InvalidArgument,
+  PRECONDITION_FAILED: Code.FailedPrecondition,
   RANGE_NOT_SATISFIABLE: Code.OutOfRange,
   INSUFFICIENT_STORAGE: Code.ResourceExhausted,
   SERVICE_UNAVAILABLE: Code.Unavailable,

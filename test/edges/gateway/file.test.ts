@@ -94,6 +94,9 @@ describe('GET …/file', () => {
     expect(await statusOf({ range, 'if-range': `W/${etag}` })).toBe(200);
     expect(await statusOf({ range, 'if-range': 'Fri, 02 Jan 2026 03:04:05 GMT' })).toBe(200);
     expect(await statusOf({ 'if-none-match': etag })).toBe(304);
+    for (const match of [etag, '*', `"other", ${etag}`]) expect(await statusOf({ range, 'if-match': match })).toBe(206);
+    for (const match of ['"other"', `W/${etag}`, 'other'])
+      expect(await statusOf({ range, 'if-match': match, 'if-none-match': etag })).toBe(412);
     expect(await statusOf({ 'if-none-match': `"other", W/${etag}` })).toBe(304);
     expect(await statusOf({ 'if-none-match': '*', range })).toBe(304);
     expect(await statusOf({ 'if-none-match': '"other"' })).toBe(200);

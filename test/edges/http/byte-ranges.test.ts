@@ -42,6 +42,10 @@ describe('rangesOf', () => {
     ['bytes = 0-1', 'whole'],
     ['lines=0-1', 'whole'],
     ['bytes=0-0,1-1,2-2,3-3,4-4,5-5,6-6,7-7,8-8', 'whole'],
+    ['bytes=0-59,40-79', '0-59 40-79'],
+    ['bytes=0-59,40-80', 'whole'],
+    ['bytes=0-,0-,0-,0-,0-,0-,0-,0-', 'whole'],
+    ['bytes=0-,-1', 'whole'],
   ])('takes %s of 100 bytes as %s', (header, wanted) => {
     expect(shown(header, 100)).toBe(wanted);
   });

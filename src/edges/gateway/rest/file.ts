@@ -24,12 +24,13 @@ export function fileRoutes(app: App, prefix: string, dependencies: GatewayDepend
   const schema = {
     tags: ['Downloads'],
     summary: 'The fetched file',
-    description: 'There once the task has completed, for a while. Ranges, `If-Range` and `If-None-Match` are heard.',
+    description:
+      'There once the task has completed, for a while. Ranges, `If-Range`, `If-Match` and `If-None-Match` are heard.',
     response: {
       200: bytes('The bytes.'),
       206: bytes('The ranges asked for.'),
       304: { description: 'The reader has it.' },
-      ...errors(404, 409, 410, 416, 429),
+      ...errors(404, 409, 410, 412, 416, 429),
     },
   };
   app.get<{ Params: { task_id: string } }>(
