@@ -36,6 +36,7 @@ const answerWithinMs = 15_000;
 const connectWithinMs = 5_000;
 /** What is read of an answer's body before its connection is closed. */
 const droppedBytes = 16 * 1024;
+const droppedWithinMs = 1_000;
 const connectionsPerReceiver = 16;
 const goneStatus = 410;
 
@@ -63,7 +64,9 @@ export function createSender({
     const limited = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
     const headers = { 'user-agent': `annals/${version}`, ...options.headers };
     const answer = await request(url, { ...options, headers, dispatcher: agent, signal: limited });
-    await answer.body.dump({ limit: droppedBytes, signal: limited }).catch(() => undefined);
+    // Its status says all: a body that goes on and on holds up no delivery.
+    const dropping = AbortSignal.any([limited, AbortSignal.timeout(droppedWithinMs)]);
+    await answer.body.dump({ limit: droppedBytes, signal: dropping }).catch(() => undefined);
     return answer;
   };
   const requestConsent: RequestConsent = async ({ url, origin }, signal) => {
@@ -126,6 +129,8 @@ function reasonOf(caught: unknown, withinMs: number): string {
   if (!(error instanceof Error)) return 'the connection broke';
   if (error.name === 'TimeoutError') return `no answer within ${withinMs / 1000} s`;
   if (error.name === 'NotPublic') return error.message;
-  const code = 'code' in error ? String(error.code) : '';
+  if (error.name === 'HTTPParserError') return 'the answer is no HTTP';
+  if (error.name === 'HeadersOverflowError') return `the answer has headers of more than ${droppedBytes} bytes`;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   return code === '' ? 'the connection broke' : `no connection: ${code}`;
 }

@@ -37,10 +37,11 @@ export function createEventPages({ nc, pools, network, policies = streamTable }:
     const name = streamName(stream, network);
     const range = { subject: `evt.*.${network}.*`, from: after + 1, ...bounds };
     const logged = (await messagesOf(nc, name, range)).messages;
-    const last = logged.at(-1)?.sequence ?? Number.MAX_SAFE_INTEGER;
-    if (logged.length === last - after) return bounded(logged, bounds);
+    const last = logged.at(-1)?.sequence;
+    if (last !== undefined && logged.length === last - after) return bounded(logged, bounds);
     const { incarnation, lastSequence } = await readHead(nc, name);
-    const missing = { after, upTo: last, incarnation, without: logged.map(({ sequence }) => sequence) };
+    const upTo = last ?? Number.MAX_SAFE_INTEGER;
+    const missing = { after, upTo, incarnation, without: logged.map(({ sequence }) => sequence) };
     const older = await archived(stream, missing, bounds);
     const all = bounded(
       [...logged, ...older].toSorted((a, b) => a.sequence - b.sequence),

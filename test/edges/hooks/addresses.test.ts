@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { checkAddress, guardedLookup } from '../../../src/edges/hooks/addresses.ts';
 import { createSender } from '../../../src/edges/hooks/sender.ts';
 import { startReceiver } from './receiver.ts';
@@ -23,6 +25,22 @@ const forbidden = [
   '[64:ff9b::7f00:1]',
   'localhost',
 ];
+
+/** A receiver that answers every connection with the same bytes, and never ends one. */
+async function rawReceiver(answer: string): Promise<string> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on('error', () => undefined).once('data', () => socket.write(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
 
 describe('addresses of webhooks', () => {
   it.each(forbidden)('http://%s/ is refused at registration', async (host) => {
@@ -58,6 +76,27 @@ describe('addresses of webhooks', () => {
       );
     });
     expect(found).toEqual(known);
+  });
+
+  it('acknowledge by their status, whatever becomes of the body', async () => {
+    const url = await rawReceiver('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nnever whole');
+    const sender = createSender({ allowPrivate: true, version: 'test', withinMs: 600_000 });
+    const { signal } = new AbortController();
+    const attempt = await sender.send({ url, headers: {}, body: Buffer.from('{}') }, signal);
+    expect(attempt).toEqual({ outcome: 'acknowledged', status: 200 });
+    await sender.close();
+  });
+
+  it.each([
+    ['nothing of the kind\r\n\r\n', 'the answer is no HTTP'],
+    [`HTTP/1.1 200 OK\r\nlong: ${'x'.repeat(20_000)}\r\n\r\n`, 'the answer has headers of more than 16384 bytes'],
+  ])('are told apart by what they answer: %#', async (answer, reason) => {
+    const url = await rawReceiver(answer);
+    const sender = createSender({ allowPrivate: true, version: 'test' });
+    const { signal } = new AbortController();
+    const attempt = await sender.send({ url, headers: {}, body: Buffer.from('{}') }, signal);
+    expect(attempt).toMatchObject({ outcome: 'failed', reason });
+    await sender.close();
   });
 
   it('end an attempt that is not answered in time', async () => {

@@ -2,19 +2,26 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
 import { openBrowser } from '../../../support/programs/browser.ts';
-import { timeOf } from '../../../support/histories/facts.ts';
+import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support/histories/facts.ts';
 import { type RestServer, startRest } from '../rest/rest-server.ts';
-import { sample } from '../rest/sample.ts';
+import { alpha, sample } from '../rest/sample.ts';
 import { pageSources } from './page-sources.ts';
 
 /** The event from whose time on the slider reaches, years before the others. */
 const firstEvent = { bytes: Buffer.from(JSON.stringify({ time: '2020-01-01T00:00:00Z' })), entry: Buffer.alloc(32) };
+const huge = '184467440737095516160';
+const long = 'x'.repeat(1000);
+const unwieldy = [
+  actionFacts(huge, { creator: long, dataHash: long }).registered({ price: { denom: long, amount: '9'.repeat(70) } }),
+  nodeFacts(alpha).changed({ address: `${long}:4444`, note: long, stateReason: long }),
+  validatorFacts(alpha).changed({ moniker: long, jailed: true }),
+];
 const nothing = async () => undefined;
 let rest: RestServer;
 let browser: Browser;
 
 beforeAll(async () => {
-  rest = await startRest(sample, {
+  rest = await startRest([...sample, ...unwieldy], {
     logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
     registerPages: (pages) => registerPages(pages, pageSources),
   });
@@ -72,6 +79,22 @@ it('has a slider that stays where it is, whatever it shows', async () => {
     }
     expect(boxes).toEqual(boxes.map(() => boxes[0]));
   }
+});
+
+it('shows values of any length on a narrow screen without a scroll to the side', async () => {
+  const paths = ['/actions', `/actions/${huge}`, '/nodes', `/nodes/${alpha}`, `/search?q=${long}`];
+  const filters = ['creator', 'supernode', 'dataHash', 'cursor', 'as_of'].map((name) => `/actions?${name}=${long}`);
+  const beyond = [];
+  for (const path of [...paths, ...filters]) {
+    const page = await open(path, 400);
+    beyond.push([path, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]);
+  }
+  expect(beyond).toEqual(beyond.map(([path]) => [path, 0]));
+});
+
+it.each(['abc', '-1', '9'.repeat(16)])('shows no other block in place of %s', async (height) => {
+  const page = await open(`/chain/blocks/${height}`);
+  expect(await page.locator('main [role=alert]').textContent()).toBe('A block has a height, such as 1.');
 });
 
 it('requests the answers of another instant alone as the slider moves', async () => {

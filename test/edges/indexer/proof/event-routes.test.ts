@@ -113,10 +113,14 @@ describe('GET /log/{stream}/events', () => {
     expect(events.map(([, text]) => hashOf(text))).toEqual(await entriesOf(all, 'ACTIONS', size));
     const end = await all.rest.get(`/log/ACTIONS/events?after=${size}`);
     expect([end.status, end.text, end.headers.get('annals-through')]).toEqual([200, '', String(size)]);
-    expect(await all.rest.get(`/log/ACTIONS/events?after=${size + 1}`)).toMatchObject({
-      status: 400,
-      body: { code: 'BEYOND_HEAD' },
-    });
+    for (const after of [size + 1, Number.MAX_SAFE_INTEGER])
+      expect([after, await all.rest.get(`/log/ACTIONS/events?after=${after}`)]).toMatchObject([
+        after,
+        {
+          status: 400,
+          body: { code: 'BEYOND_HEAD' },
+        },
+      ]);
   });
 
   it('is copied and checked by the commands of docs/live.md', async () => {

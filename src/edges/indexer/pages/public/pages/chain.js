@@ -74,10 +74,15 @@ export function Chain() {
 /** @param {PageProps} props */
 export function Block({ parts: { number: height = '' } }) {
   const isHeight = /^\d{1,15}$/.test(height);
-  const path = evmPath('eth_getBlockByNumber', isHeight ? `0x${Number(height).toString(16)}` : 'latest', true);
-  const answer = /** @type {ReadState<any>} */ (useRead(path, { follow: true }));
+  const path = evmPath('eth_getBlockByNumber', `0x${Number(isHeight ? height : 0).toString(16)}`, true);
+  const answer = /** @type {ReadState<any>} */ (useRead(isHeight ? path : null, { follow: true }));
   const own = /** @type {ReadState<any>} */ (useRead(isHeight ? `/transactions.json?height=${height}` : null)).body;
   const block = answer.body?.result;
+  if (!isHeight)
+    return html`<article class="stack">
+      <h1>Block ${height}</h1>
+      <p role="alert">A block has a height, such as 1.</p>
+    </article>`;
   return html`<article class="stack">
     <h1>Block ${height}</h1>
     <${Outcome} of=${answer}>
