@@ -4,7 +4,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSpace } from '../../../src/edges/gateway/intake/space.ts';
+import { createSpace, roomCheck } from '../../../src/edges/gateway/intake/space.ts';
 import { freshFolder } from '../../support/programs/fresh-folder.ts';
 import { actionOver, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 import { leftOvers, signatureOf } from './uploading.ts';
@@ -65,6 +65,18 @@ describe('room on the volume', () => {
     await extendTo(1_000);
     await space.reserve(file, 900, 'upload');
     await expect(space.require(1, 'upload')).rejects.toMatchObject(full);
+  });
+
+  it('is warned of by /readyz once it is gone, until there is some again', { tags: ['S3.limits.space'] }, async () => {
+    const { folder, remove } = freshFolder();
+    onTestFinished(remove);
+    const space = createSpace(folder, 1_000);
+    const { look } = roomCheck(space);
+    expect(await look()).toEqual({});
+    const { release } = await space.reserve(path.join(folder, 'one'), 1_000, 'upload');
+    expect((await look()).warnings).toMatchObject([{ component: 'transfers' }]);
+    release();
+    expect(await look()).toEqual({});
   });
 
   it('is asked for before any byte of a form', { tags: ['S3.limits.volume'] }, async () => {

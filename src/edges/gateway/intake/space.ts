@@ -3,6 +3,7 @@ import path from 'node:path';
 import pLimit from 'p-limit';
 import { bytesLeftFree } from '../../../kit/disk-room.ts';
 import { AppError } from '../../../kit/errors.ts';
+import type { Check } from '../../../kit/observed.ts';
 
 /** Room of one file that grows; what of it is on the disk already is not counted twice. */
 export type Reservation = Readonly<{
@@ -82,6 +83,21 @@ export function createSpace(folder: string, mostBytes: number | undefined, proce
         release: () => void claims.delete(claim),
       };
     },
+  };
+}
+
+/** Warns while uploads are refused for want of room: all else is answered as ever. */
+export function roomCheck(space: Pick<Space, 'require'>): Check {
+  const message = 'Uploads are refused: the folder of transfers (TRANSFER_SPACE) or its disk is full.';
+  return {
+    look: async () =>
+      await space.require(1, 'upload').then(
+        () => ({}),
+        (caught: unknown) => {
+          if (!(caught instanceof AppError)) throw caught;
+          return { warnings: [{ component: 'transfers', message }] };
+        },
+      ),
   };
 }
 

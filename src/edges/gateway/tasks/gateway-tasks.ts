@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Check } from '../../../kit/observed.ts';
 import { announce } from '../../../engine/log/presence.ts';
+import { roomCheck } from '../intake/space.ts';
 import { resumeTransfers } from '../resume.ts';
 import { createAbsence } from './absence.ts';
 import { createElsewhere, type Elsewhere } from './elsewhere.ts';
@@ -64,6 +65,7 @@ export function openGatewayTasks(options: TasksOptions): GatewayTasks {
         component: 'transfers',
         look: async () => await Promise.resolve(isRead ? {} : { reasons: [{ component: 'transfers', message }] }),
       },
+      roomCheck(files.space),
     ],
     ended: async () => void (await Promise.allSettled([runner.ended(), presence.ended, open.ended, resuming])),
   };
