@@ -3,8 +3,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Report } from '../commands.ts';
 import { startDaemon } from '../daemon.ts';
+import { repairSequences } from './damaged-sequences.ts';
 import { fetchNats } from './fetch-nats.ts';
-import { DamagedStore, setStoreAside, untilReady } from './nats-addresses.ts';
+import { DamagedStore, setStoreAside, streamsFolder, untilReady } from './nats-addresses.ts';
 import { natsConfig } from './nats-config.ts';
 import { writeDurably } from '../durable-file.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
@@ -72,6 +73,7 @@ async function startOnce(options: NatsServerOptions): Promise<EmbeddedNats> {
   await rm(ports, { recursive: true, force: true });
   await mkdir(ports);
   const pass = await persistentPassword(inside('nats.pass'));
+  await repairSequences(streamsFolder(dir), say);
   await writeFile(configFile, natsConfig({ ...options, dir, user: USER, pass, ephemeral }), { mode: 0o600 });
 
   const daemon = startDaemon({
