@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
+import { until } from '../../../support/polling.ts';
 import { openBrowser } from '../../../support/programs/browser.ts';
 import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support/histories/facts.ts';
 import { type RestServer, startRest } from '../rest/rest-server.ts';
@@ -19,10 +20,15 @@ const unwieldy = [
 const nothing = async () => undefined;
 let rest: RestServer;
 let browser: Browser;
+const listeners = new Set<(json: string, name?: 'moved') => void>();
 
 beforeAll(async () => {
   rest = await startRest([...sample, ...unwieldy], {
     logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
+    subscribe: (onEvent) => {
+      listeners.add(onEvent);
+      return () => void listeners.delete(onEvent);
+    },
     registerPages: (pages) => registerPages(pages, pageSources),
   });
   browser = await openBrowser();
@@ -95,6 +101,25 @@ it('shows values of any length on a narrow screen without a scroll to the side',
 it.each(['abc', '-1', '9'.repeat(16)])('shows no other block in place of %s', async (height) => {
   const page = await open(`/chain/blocks/${height}`);
   expect(await page.locator('main [role=alert]').textContent()).toBe('A block has a height, such as 1.');
+});
+
+it('leaves alone what somebody types while the page follows the read models', async () => {
+  const page = await open('/actions');
+  const creator = page.getByLabel('Creator');
+  await creator.fill('lumera1half');
+  await page.locator('select[name=state]').selectOption('approved');
+  await until('a listener is there', () => listeners.size > 0);
+  const again = page.waitForResponse((response) => response.url().includes('/v1/actions'));
+  listeners.forEach((send) => send(JSON.stringify({ projection: 'actions', sequence: 1 }), 'moved'));
+  await again;
+  await shown(page);
+  expect([await creator.inputValue(), await page.locator('select[name=state]').inputValue()]).toEqual([
+    'lumera1half',
+    'approved',
+  ]);
+  await page.goto(`${rest.url}/actions?creator=lumera1other`);
+  await shown(page);
+  expect(await creator.inputValue()).toBe('lumera1other');
 });
 
 it('requests the answers of another instant alone as the slider moves', async () => {

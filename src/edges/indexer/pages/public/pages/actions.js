@@ -44,8 +44,13 @@ function Filters({ query }) {
       </select></label
     >`;
   /** @param {string} name @param {string} words @param {object} [more] */
-  const field = (name, words, more = {}) =>
-    html`<label><span>${words}</span><input name=${name} value=${query.get(name) ?? ''} ...${more} /></label>`;
+  const field = (name, words, more = {}) => {
+    // As a default it leaves what somebody types alone, however often the page reads again.
+    const value = query.get(name) ?? '';
+    return html`<label
+      ><span>${words}</span><input name=${name} key=${value} defaultValue=${value} ...${more}
+    /></label>`;
+  };
   return html`<form class="filters" action="/actions" onSubmit=${apply} aria-label="Filters">
     ${choice('type', 'Type', ['cascade', 'sense'])}
     ${choice('state', 'Status', ['registered', 'finalized', 'approved'])} ${field('creator', 'Creator')}

@@ -41,7 +41,7 @@ function Jump({ stream }) {
     go(link('/search', { q: `${textOf(form, 'stream')}:${textOf(form, 'sequence')}` }));
   };
   return html`<form class="filters" action="/search" onSubmit=${jump}>
-    <label><span>Stream</span><input name="stream" required value=${stream} /></label>
+    <label><span>Stream</span><input name="stream" required key=${stream} defaultValue=${stream} /></label>
     <label><span>Sequence</span><input name="sequence" required inputmode="numeric" pattern="[0-9]+" /></label>
     <button>Show</button>
   </form>`;
