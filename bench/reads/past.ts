@@ -12,11 +12,11 @@ import { startProgram } from './start-program.ts';
 const eventBytes = 300;
 const hashBytes = 32;
 const firstNanos = Date.UTC(2021, 0, 1) * 1e6;
-/** So that a million actions reach from then to about now, as on a slider. */
-const nanosApart = 60e9;
+/** The log reaches over five years and a half from then, however long it is, as on a slider. */
+const spanNanos = 173e15;
 
 /**
- * Archives events of every stream up to where the read models have followed it, a minute apart, so that instants are
+ * Archives events of every stream up to where the read models have followed it, over some years, so that instants are
  * found as they are over a log. Returns the last sequence of actions.
  */
 export async function archiveLoad({ pools, network }: Database): Promise<number> {
@@ -26,7 +26,7 @@ export async function archiveLoad({ pools, network }: Database): Promise<number>
     await client.query(`
       insert into ${meta}.archive (stream, sequence, subject, id, stored_nanos, body, previous, hash)
       select stream, sequence, lower(stream), stream || '-' || sequence,
-        ${firstNanos} + sequence * ${nanosApart}::int8, convert_to(repeat('x', ${eventBytes}), 'UTF8'),
+        ${firstNanos} + sequence * (${spanNanos}::int8 / streams.last), convert_to(repeat('x', ${eventBytes}), 'UTF8'),
         convert_to(repeat('p', ${hashBytes}), 'UTF8'), convert_to(repeat('h', ${hashBytes}), 'UTF8')
       from (${ends}) streams cross join lateral generate_series(1, streams.last) sequence on conflict do nothing`);
     await client.query(`vacuum analyze ${meta}.archive`);
