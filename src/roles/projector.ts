@@ -33,7 +33,7 @@ async function startProjector(context: RoleContext): Promise<Part> {
   const part = looping('projector', undefined, async (signal) => {
     const rebuilding = rebuildingInWorker({ nats, postgres, network, pools, source });
     await Promise.all([
-      guardDatabase({ pools, network, files, log: logger, scrubIntervalMs, signal }),
+      guardDatabase({ pools, network, stores, files, log: logger, scrubIntervalMs, signal }),
       keepArchive({ ...stores, leases, log: logger, signal, signing: signingOf(stores, { config, log: logger }) }),
       runProjector({ pools, source, leases, projections, network, rebuilding, onRefused, log: logger, signal }),
     ]);

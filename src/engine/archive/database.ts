@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { poll, repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
@@ -8,6 +9,7 @@ import { migrate } from '../models/migrate.ts';
 import { createPools, onDamage, type Pools, withClient } from '../models/pool.ts';
 import { lowerBackend } from '../servers/give-way.ts';
 import type { Servers } from '../servers/servers.ts';
+import { archivedStreams, type BothStores, currentState } from './archive.ts';
 import { archiveStateOf } from './observed.ts';
 import { type Brakes, brakes } from './states.ts';
 
@@ -52,6 +54,7 @@ export async function openDatabase(
 type Guarded = Readonly<{
   pools: Pools;
   network: string;
+  stores: BothStores;
   files: Servers['database'];
   log: Logger;
   scrubIntervalMs: number;
@@ -61,6 +64,8 @@ type Guarded = Readonly<{
 
 /** The remedies for an operator whose damaged database is not made anew automatically. */
 export const databaseRemedies = {
+  restoreLog:
+    'the archive in it may be all that is left of events that the log lacks: bring them back with annals repair',
   startAgain: 'it was made anew a short time ago: look at the disk, then start again to have it made anew once more',
   restore: 'restore it, or empty it: all is made anew from the log',
 } as const;
@@ -74,8 +79,8 @@ const believedFrom = 3;
  * each `scrubIntervalMs`, or when statements have met damage.
  *
  * An embedded one that finds the same damage twice, some time apart, is quarantined and made anew, once an hour at
- * most; the archive and the read models then come from the log. For an external one the finding is only logged: its
- * operator repairs it. Never fails.
+ * most, and not while the log lacks what the archive has; the archive and the read models then come from the log. For
+ * an external one the finding is only logged: its operator repairs it. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
   await Promise.all([keepTables(guarded), keepChecking(guarded)]);
@@ -144,7 +149,7 @@ type Judging = Readonly<{
 
 /** Returns whether the database was made anew because of the findings. */
 async function judge(
-  { files, log, signal, limits = brakes }: Guarded,
+  { files, stores, log, signal, limits = brakes }: Guarded,
   { report, check, replacedAt }: Judging,
 ): Promise<boolean> {
   log.warn({ findings: report.findings }, 'the database found damage in its files; it is checked again');
@@ -158,9 +163,28 @@ async function judge(
     log.error({ findings, remedy }, 'files of the database are damaged; its operator has to act');
     return false;
   }
+  const lacking = await lackingStreams(stores);
+  if (lacking === undefined || lacking.length > 0) {
+    const remedy = databaseRemedies.restoreLog;
+    log.error({ findings, lacking, remedy }, 'files of the database are damaged; it is kept until the log is whole');
+    return false;
+  }
   log.error({ findings }, 'files of the database are damaged; it is set aside and made anew from the log');
   await files.replace();
   return true;
+}
+
+/**
+ * The streams that may lack what the archive has, undefined where the broker does not say so. An archive that cannot be
+ * read has nothing more to give.
+ */
+async function lackingStreams(stores: BothStores): Promise<StreamName[] | undefined> {
+  try {
+    const states = archivedStreams(stores).map(async (stream) => ({ stream, ...(await currentState(stores, stream)) }));
+    return (await Promise.all(states)).filter(({ state }) => state !== 'whole').map(({ stream }) => stream);
+  } catch (caught) {
+    return isDamage(caught) ? [] : undefined;
+  }
 }
 
 /**

@@ -2,7 +2,13 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { guardDatabase } from '../../../src/engine/archive/database.ts';
 import { createPools, type Pools, withClient } from '../../../src/engine/models/pool.ts';
-import { freshDatabase } from '../../support/programs/servers.ts';
+import { examine } from '../../../src/engine/archive/thread.ts';
+import { randomHistory } from '../../support/histories/random-history.ts';
+import { appendFacts, everything, thinOut } from '../log/fresh-log.ts';
+import { keptLog, untilArchived } from './kept.ts';
+
+const { signal } = new AbortController();
+const brakes = { confirmAfterMs: 300, restoreEachMs: 3_600_000 };
 
 /** Raises what PostgreSQL says of a page that it cannot read. */
 const damaged = `create function meet_damage() returns int language plpgsql as $$
@@ -20,28 +26,52 @@ test('what statements have met and do not meet again changes nothing', async () 
   expect(replaced()).toBe(0);
 });
 
-/** A guard of a database in which damage can be met. */
+test('a database is kept while the log lacks what its archive has, and made anew once that is back', async () => {
+  const { kept, pools, replaced, said } = await guarded();
+  await appendFacts(kept.log, randomHistory(5, { actions: 5 }));
+  const { stop } = kept.start();
+  await untilArchived(kept, 'ACTIONS');
+  await stop();
+  const before = await everything(kept.log, 'ACTIONS');
+  await thinOut(kept.nc, kept.network, 'ACTIONS');
+  const isKept = (): boolean =>
+    said().some(({ msg, lacking }) => msg.includes('it is kept') && lacking?.[0] === 'ACTIONS');
+  await expect.poll(async () => await meetDamage(pools).then(isKept), { timeout: 20_000 }).toBe(true);
+  expect(replaced()).toBe(0);
+
+  const first = await examine(kept, 'ACTIONS', { signal, brakes });
+  const since = { finding: first.again?.since.finding ?? '', at: 0 };
+  expect((await examine(kept, 'ACTIONS', { signal, brakes, before: since })).done).toHaveLength(1);
+  await expect.poll(async () => await meetDamage(pools).then(replaced), { timeout: 20_000 }).toBe(1);
+  expect(await everything(kept.log, 'ACTIONS')).toEqual(before);
+});
+
+/** A guard of a database in which damage can be met, beside a log. */
 async function guarded() {
-  const pools = createPools(await freshDatabase(), { applicationName: 'test' });
+  const kept = await keptLog();
+  const pools = createPools(kept.postgres, { applicationName: 'test' });
   await withClient(pools.write, async (client) => await client.query(damaged));
   const ending = new AbortController();
   let [replacements, looks] = [0, 0];
+  const lines: string[] = [];
   pools.archive.on('acquire', () => (looks += 1));
   const guarding = guardDatabase({
     pools,
-    network: 'guarded',
+    network: kept.network,
+    stores: kept,
     files: { folder: '', replace: async () => await Promise.resolve(void (replacements += 1)) },
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
     scrubIntervalMs: 100,
     signal: ending.signal,
-    limits: { confirmAfterMs: 300, restoreEachMs: 3_600_000 },
+    limits: brakes,
   });
   onTestFinished(async () => {
     ending.abort();
     await guarding;
     await pools.end();
   });
-  return { pools, replaced: () => replacements, looks: () => looks };
+  const said = () => lines.map((line) => JSON.parse(line) as Readonly<{ msg: string; lacking?: readonly string[] }>);
+  return { kept, pools, replaced: () => replacements, looks: () => looks, said };
 }
 
 async function meetDamage(pools: Pools): Promise<void> {
