@@ -154,9 +154,13 @@ async function judge(
 ): Promise<boolean> {
   log.warn({ findings: report.findings }, 'the database found damage in its files; it is checked again');
   await wait(limits.confirmAfterMs, signal);
-  const again = signal.aborted ? undefined : await check();
-  const findings = report.findings.filter((one) => again?.findings.includes(one));
-  if (findings.length === 0) return false;
+  if (signal.aborted) return false;
+  const again = await check();
+  const findings = report.findings.filter((one) => again.findings.includes(one));
+  if (findings.length === 0) {
+    log.info('the second check of the database did not find that damage');
+    return false;
+  }
   const isSoon = performance.now() - replacedAt < limits.restoreEachMs;
   if (!files || isSoon) {
     const remedy = files ? databaseRemedies.startAgain : databaseRemedies.restore;

@@ -108,7 +108,7 @@ async function untilSound(program: Program, truth: Truth): Promise<{ problems: s
   for (;;) {
     const isToStart = program.log.slice(from).some((line) => line['remedy'] === databaseRemedies.startAgain);
     const problems = await problemsOf(program, truth).catch((caught: unknown) => [String(caught)]);
-    if (isBeingReplaced(program)) problems.push('the database is being made anew');
+    if (isBeingReplaced(program)) problems.push('the database is being checked or made anew');
     if (problems.length === 0) return { problems, isToStart: false };
     if (isToStart || performance.now() - began > withinMs) return { problems, isToStart };
     await ask(performance.now() - began);
@@ -154,7 +154,10 @@ export async function untilArchived({ program }: Victim): Promise<void> {
 /** Whether it was said that the database will be set aside, and not yet that it is back. */
 function isBeingReplaced({ log }: Program): boolean {
   const last = (part: string): number => log.findLastIndex(({ msg }) => msg.includes(part));
-  return last('it is set aside and made anew') > last('embedded server is back');
+  return (
+    last('it is set aside and made anew') > last('embedded server is back') ||
+    last('it is checked again') > Math.max(last('files of the database are damaged'), last('the second check of'))
+  );
 }
 
 async function tablesOf({ instance }: Program): Promise<string[]> {
