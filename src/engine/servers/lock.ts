@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,8 @@ export type DirLock = Readonly<{ release(): Promise<void> }>;
 const ATTEMPTS = 5;
 
 /**
- * Makes this process the only owner of a data folder, or fails with the pid of the one that is.
+ * Makes this process the only owner of a data folder, which is made where it is missing, or fails with the pid of the
+ * one that is.
  *
  * A lock is a listening Unix socket, which cannot outlive its process. Two of them guard a folder:
  * - on Linux one in the abstract namespace, which is no file, so that nothing stale is ever removed and of two starts
@@ -21,7 +22,7 @@ const ATTEMPTS = 5;
  *   there.
  */
 export async function lockDir(dir: string): Promise<DirLock> {
-  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  makeFolder(path.resolve(dir));
   const own = `${process.pid} ${randomUUID()}`;
   const held: Server[] = [];
   const release = async (): Promise<void> => void (await Promise.all(held.map(close)));
@@ -33,6 +34,29 @@ export async function lockDir(dir: string): Promise<DirLock> {
     throw caught;
   }
   return { release };
+}
+
+/** Node's own recursive way never returns where a parent exists and says that it does not, as `/proc` does. */
+function makeFolder(dir: string): void {
+  if (isFolder(dir)) return;
+  const parent = path.dirname(dir);
+  if (parent !== dir) makeFolder(parent);
+  try {
+    mkdirSync(dir, { mode: 0o711 });
+  } catch (caught) {
+    // Another start may have made it meanwhile.
+    if (isFolder(dir)) return;
+    const why = caught instanceof Error ? caught.message : String(caught);
+    throw new AppError('UNAVAILABLE', `Cannot use ${dir}: ${why}. Set DATA_DIR to a folder of yours`, { cause: caught });
+  }
+}
+
+function isFolder(dir: string): boolean {
+  try {
+    return statSync(dir).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Holds the folder's name in the abstract namespace. */

@@ -17,6 +17,13 @@ test('lockDir refuses a second owner, names the first, and opens again after its
   await second.release();
 });
 
+test('lockDir names a folder that cannot be made, and what to do', async () => {
+  const file = path.join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  for (const dir of [path.join(file, 'local'), '/proc/nothing/local'])
+    await expect(lockDir(dir)).rejects.toThrow(/^Cannot use .*(file|nothing).*: E.*Set DATA_DIR to a folder of yours/);
+});
+
 test('lockDir replaces what a crash left behind', async () => {
   const dir = temporaryFolder();
   writeFileSync(path.join(dir, 'lock.sock'), '');
