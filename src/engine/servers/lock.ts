@@ -47,7 +47,9 @@ function makeFolder(dir: string): void {
     // Another start may have made it meanwhile.
     if (isFolder(dir)) return;
     const why = caught instanceof Error ? caught.message : String(caught);
-    throw new AppError('UNAVAILABLE', `Cannot use ${dir}: ${why}. Set DATA_DIR to a folder of yours`, { cause: caught });
+    throw new AppError('UNAVAILABLE', `Cannot use ${dir}: ${why}. Set DATA_DIR to a folder of yours`, {
+      cause: caught,
+    });
   }
 }
 
