@@ -58,7 +58,7 @@ async function each(
       log,
       folder: dataFolder({ ...config, network }),
     };
-    for (const stream of archivedStreams(stores)) {
+    for (const stream of recordsFirst(archivedStreams(stores))) {
       const bar = json || !process.stderr.isTTY ? undefined : progressBar(stream);
       const onProgress = (done: number, total: number): void => {
         bar?.setTotal(Math.max(total, done));
@@ -80,6 +80,10 @@ async function each(
     if (lost.length > 0) print({ lost }, { json, human: () => lossTable(lost) });
   });
 }
+
+/** The stream that records what is done to the others: each of them would wait for it. */
+const recordsFirst = (streams: readonly StreamName[]): StreamName[] =>
+  streams.toSorted((a, b) => Number(b === 'OPS') - Number(a === 'OPS'));
 
 const mostSentences = 50;
 
