@@ -65,7 +65,7 @@ type Guarded = Readonly<{
 /** The remedies for an operator whose damaged database is not made anew automatically. */
 export const databaseRemedies = {
   restoreLog:
-    'the archive in it may be all that is left of events that the log lacks: bring them back with annals repair',
+    'the archive in it may be all that is left of events that the log lacks: bring them back with annals repair, or move the folder of the database away to give them up',
   startAgain: 'it was made anew a short time ago: look at the disk, then start again to have it made anew once more',
   restore: 'restore it, or empty it: all is made anew from the log',
 } as const;
@@ -134,10 +134,16 @@ async function keepChecking(guarded: Guarded): Promise<void> {
   stop();
 }
 
-/** What statements have met so often that it is believed: a table cut to nothing passes the checks of the database. */
+/**
+ * What statements have met so often that it is believed, wherever in a file: a table cut to nothing passes the checks
+ * of the database, and each statement meets another place of it.
+ */
 function storedMeeting(met: readonly Error[]): string[] {
   const times = new Map<string, number>();
-  for (const { message } of met) times.set(message, (times.get(message) ?? 0) + 1);
+  for (const { message } of met) {
+    const anywhere = message.replaceAll(/(\(|block |offset )[\d,]+/g, '$1…');
+    times.set(anywhere, (times.get(anywhere) ?? 0) + 1);
+  }
   return [...times].filter(([, count]) => count >= believedFrom).map(([message]) => message);
 }
 
@@ -179,16 +185,21 @@ async function judge(
 }
 
 /**
- * The streams that may lack what the archive has, undefined where the broker does not say so. An archive that cannot be
- * read has nothing more to give.
+ * The streams that may lack what the archive has, undefined where the broker does not say so. What cannot be read of an
+ * archive has nothing more to give.
  */
 async function lackingStreams(stores: BothStores): Promise<StreamName[] | undefined> {
-  try {
-    const states = archivedStreams(stores).map(async (stream) => ({ stream, ...(await currentState(stores, stream)) }));
-    return (await Promise.all(states)).filter(({ state }) => state !== 'whole').map(({ stream }) => stream);
-  } catch (caught) {
-    return isDamage(caught) ? [] : undefined;
-  }
+  const lacks = async (stream: StreamName): Promise<boolean> => {
+    try {
+      return (await currentState(stores, stream)).state !== 'whole';
+    } catch (caught) {
+      if (isDamage(caught)) return false;
+      throw caught;
+    }
+  };
+  const all = archivedStreams(stores);
+  const lacking = await Promise.all(all.map(lacks)).catch(() => undefined);
+  return lacking && all.filter((_, at) => lacking[at]);
 }
 
 /**

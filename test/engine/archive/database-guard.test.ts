@@ -10,9 +10,10 @@ import { keptLog, untilArchived } from './kept.ts';
 const { signal } = new AbortController();
 const brakes = { confirmAfterMs: 300, restoreEachMs: 3_600_000 };
 
-/** Raises what PostgreSQL says of a page that it cannot read. */
+/** Raises what PostgreSQL says of a table that was cut, each time at another place of it. */
 const damaged = `create function meet_damage() returns int language plpgsql as $$
-  begin raise exception 'could not read blocks 0..0 in file "base/1/2"' using errcode = 'XX001'; end $$`;
+  begin raise exception 'unexpected data beyond EOF in block % of relation "base/1/2"', (extract(epoch from clock_timestamp()) * 1e6)::int8
+    using errcode = 'XX000'; end $$`;
 
 test('what statements keep meeting is a finding, although the checks of the database find nothing', async () => {
   const { pools, replaced } = await guarded();
