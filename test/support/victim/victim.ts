@@ -32,8 +32,8 @@ export type Victim = Readonly<{
   mended: () => Promise<string[]>;
   /** How many lines all runs have logged so far. */
   logged: () => number;
-  /** The first line since a place of all runs' logs that says that something was found. */
-  said: (from: number) => string | undefined;
+  /** The first line since a place of all runs' logs that says that something was found, or something else. */
+  said: (from: number, what?: RegExp) => string | undefined;
   /** The same, waited for a moment: a mending is told of once it is over. */
   heard: (from: number) => Promise<string | undefined>;
   /** Ends it and, unless it is to be looked at, removes its folder. */
@@ -74,10 +74,10 @@ export async function openVictim(env: Readonly<Record<string, string>>, dataDir:
   await program.untilReady();
   const before = await mended();
   if (before.length > 0) throw new Error(`Not sound before any damage: ${before.join('; ')}`);
-  const said = (from: number): string | undefined =>
+  const said = (from: number, what = finding): string | undefined =>
     lines()
       .slice(from)
-      .find(({ msg }) => finding.test(msg))?.msg;
+      .find(({ msg }) => what.test(msg))?.msg;
   return {
     program: () => program,
     tables: () => tablesOf(program),

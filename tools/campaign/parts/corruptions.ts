@@ -114,7 +114,9 @@ async function whileRunning({ victim, aim, random, how }: Doing): Promise<Result
   const deadline = performance.now() + foundWithinMs;
   while (victim.said(from) === undefined && performance.now() < deadline) await pause(100);
   const first = await judged(victim, did, { from, mended: 'mended' });
-  if (first.outcome !== 'harmless') return first;
+  // A server that has the pages of a file in memory may find its damage once, and not again before its next start.
+  const isTakenBack = victim.said(from, /the second check of the database/) !== undefined;
+  if (first.outcome === 'failed' || (first.outcome === 'mended' && !isTakenBack)) return first;
   await untilArchived(victim);
   await victim.restartServer(aim.store, how, () => '');
   return judged(victim, did, { from, mended: 'mended at the next start' });
