@@ -7,7 +7,7 @@ import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/casca
 import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
 import { openRpcPort } from '../../../src/edges/rpc/server.ts';
 
-const [silenceMs, chunkBytes, mostBytes] = [300, 2 ** 20, 16 * 2 ** 20];
+const [silenceMs, chunkBytes, mostBytes] = [1_000, 2 ** 20, 16 * 2 ** 20];
 
 /** A port whose node writes each of the first chunks for longer than a client may be silent. */
 async function slowPort(slowChunks: number): Promise<number> {
@@ -16,7 +16,7 @@ async function slowPort(slowChunks: number): Promise<number> {
     const node = {
       async *register(requests: AsyncIterable<unknown>) {
         let left = slowChunks;
-        for await (const _ of requests) if ((left -= 1) >= 0) await pause(4 * silenceMs);
+        for await (const _ of requests) if ((left -= 1) >= 0) await pause(2 * silenceMs);
         yield { eventType: SupernodeEventType.ACTION_FINALIZED, message: 'done', txHash: '' };
       },
       async *download() {
