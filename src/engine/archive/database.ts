@@ -185,8 +185,8 @@ async function judge(
 }
 
 /**
- * The streams that may lack what the archive has, undefined where the broker does not say so. What cannot be read of an
- * archive has nothing more to give.
+ * The streams that lack what the archive has by the broker's counts, undefined where it does not answer: after a lost
+ * file these may stay as they were for a while. What cannot be read of an archive has nothing more to give.
  */
 async function lackingStreams(stores: BothStores): Promise<StreamName[] | undefined> {
   const lacks = async (stream: StreamName): Promise<boolean> => {

@@ -12,9 +12,9 @@ import { highwayHash64 } from './highway-hash.ts';
 export type FalseSequence = Readonly<{ file: string; at: number; is: bigint; proven: bigint }>;
 
 /**
- * Reads what lies on disk of the streams of a stopped or running nats-server, and returns the records from which it
- * would never come back: it marks each number up to a sequence as deleted, one by one, so that a flipped bit beyond the
- * lowest ones takes all memory and for ever, at its start or at the next read.
+ * Reads what lies on disk of the streams of a stopped or running nats-server, and returns the records that it would
+ * never be done with: it marks each number up to a sequence as deleted, one by one, so that a flipped bit beyond the
+ * lowest ones takes all memory, at its start or at the next read.
  *
  * Only what a single flipped bit did is found, for nothing else can be proven. Blocks that are full are compressed, and
  * checked as they are unpacked: they are not read here.
