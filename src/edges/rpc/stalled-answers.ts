@@ -8,29 +8,29 @@ export type StalledAnswers = Readonly<{
 }>;
 
 type Answer = Pick<Writable, 'writableLength' | 'writableEnded' | 'on' | 'once'>;
-type Watched = { drains: number; seen: string; sinceMs: number; readonly end: () => void };
+type Watched = { drains: number; seen: string; idleLooks: number; readonly end: () => void };
 
-const checksPerLimit = 4;
+const looksPerLimit = 4;
 
 /**
  * Answers of which nothing is taken for `limitMs` although there is something to take, and those that have ended while
- * their client goes on sending; an answer that waits for its own handler has no limit.
+ * their client goes on sending; an answer that waits for its own handler has no limit. Looks are counted, not time: in
+ * a process that stood still nobody could take anything.
  */
 export function createStalledAnswers(limitMs: number): StalledAnswers {
   const answers = new Map<Answer, Watched>();
   let timer: NodeJS.Timeout | undefined;
-  const check = (): void => {
-    const now = performance.now();
+  const look = (): void => {
     for (const [answer, watched] of answers) {
       const seen = `${watched.drains} ${answer.writableLength}`;
       const isWaiting = answer.writableLength === 0 && !answer.writableEnded;
-      if (isWaiting || seen !== watched.seen) Object.assign(watched, { seen, sinceMs: now });
-      else if (now - watched.sinceMs >= limitMs) watched.end();
+      if (isWaiting || seen !== watched.seen) Object.assign(watched, { seen, idleLooks: 0 });
+      else if ((watched.idleLooks += 1) >= looksPerLimit) watched.end();
     }
   };
   return {
     watch: (answer, end) => {
-      const watched: Watched = { drains: 0, seen: '', sinceMs: performance.now(), end };
+      const watched: Watched = { drains: 0, seen: '', idleLooks: 0, end };
       answers.set(answer, watched);
       answer.on('drain', () => (watched.drains += 1));
       answer.once('close', () => {
@@ -39,7 +39,7 @@ export function createStalledAnswers(limitMs: number): StalledAnswers {
         clearInterval(timer);
         timer = undefined;
       });
-      timer ??= setInterval(check, limitMs / checksPerLimit).unref();
+      timer ??= setInterval(look, limitMs / looksPerLimit).unref();
     },
   };
 }

@@ -130,14 +130,27 @@ function bounded<S extends Http2Server | Http2SecureServer>(
   return http2;
 }
 
-/** Ends a call whose client sends nothing; where bytes of it wait to be read, it is our own disk that is behind. */
+const looksPerSilence = 4;
+
+/**
+ * Ends a call whose client sends nothing at so many looks in a row. Between two looks whatever has come is read, so a
+ * process that stood still blames nobody for it; where bytes wait to be read, it is our own disk that is behind. The
+ * bytes are heard once somebody reads them: a listener of ours alone would take them away.
+ */
 function endSilent(stream: ServerHttp2Stream, silenceMs: number): void {
-  stream.setTimeout(silenceMs);
-  stream.on('timeout', () => {
-    if (stream.readableLength > 0) stream.setTimeout(silenceMs);
-    else stream.close(constants.NGHTTP2_CANCEL);
-  });
-  stream.once('end', () => stream.setTimeout(0));
+  let silentLooks = 0;
+  const look = (): void => {
+    if (stream.readableLength > 0 || stream.state.remoteClose === 1) silentLooks = 0;
+    else if ((silentLooks += 1) >= looksPerSilence) stream.close(constants.NGHTTP2_CANCEL);
+  };
+  const timer = setInterval(look, silenceMs / looksPerSilence).unref();
+  const listen = (event: string | symbol): void => {
+    if (event !== 'data') return;
+    stream.off('newListener', listen);
+    stream.on('data', () => (silentLooks = 0));
+  };
+  stream.on('newListener', listen);
+  for (const event of ['end', 'close']) stream.once(event, () => clearInterval(timer));
 }
 
 /** Ends a session that has had no call for a while; a client that wants to call again connects anew. */

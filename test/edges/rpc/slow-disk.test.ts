@@ -52,6 +52,25 @@ it.each([2, 20])(
   },
 );
 
+/** Keeps this process, client and node, from doing anything else. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+it(
+  'a client is not cut off as silent for a time in which the process stood still',
+  { tags: ['S1.port.slow'] },
+  async () => {
+    const sent = async function* () {
+      yield* chunks(0);
+      await pause(silenceMs / 2);
+      standStill(2 * silenceMs);
+      yield* chunks(0);
+    };
+    expect(await messagesOf(await slowPort(0), sent())).toEqual(['done']);
+  },
+);
+
 it('a client that sends no more is cut off though the disk was behind before', { tags: ['S1.port.slow'] }, async () => {
   await expect(messagesOf(await slowPort(1), chunks(2, 60_000))).rejects.toThrow(/CANCEL|aborted/);
 });
