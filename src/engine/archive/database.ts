@@ -1,5 +1,4 @@
 import pg from 'pg';
-import type { StreamName } from '../../events/streams.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { poll, repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
@@ -9,7 +8,8 @@ import { migrate } from '../models/migrate.ts';
 import { createPools, onDamage, type Pools, withClient } from '../models/pool.ts';
 import { lowerBackend } from '../servers/give-way.ts';
 import type { Servers } from '../servers/servers.ts';
-import { archivedStreams, type BothStores, currentState } from './archive.ts';
+import type { BothStores } from './archive.ts';
+import { lackingStreams } from './lacking.ts';
 import { archiveStateOf } from './observed.ts';
 import { type Brakes, brakes } from './states.ts';
 
@@ -79,8 +79,8 @@ const believedFrom = 3;
  * each `scrubIntervalMs`, or when statements have met damage.
  *
  * An embedded one that finds the same damage twice, some time apart, is quarantined and made anew, once an hour at
- * most, and not while the log lacks what the archive has; the archive and the read models then come from the log. For
- * an external one the finding is only logged: its operator repairs it. Never fails.
+ * most, and not while a comparison of both finds that the log lacks what the archive has; the archive and the read
+ * models then come from the log. For an external one the finding is only logged: its operator repairs it. Never fails.
  */
 export async function guardDatabase(guarded: Guarded): Promise<void> {
   await Promise.all([keepTables(guarded), keepChecking(guarded)]);
@@ -173,7 +173,10 @@ async function judge(
     log.error({ findings, remedy }, 'files of the database are damaged; its operator has to act');
     return false;
   }
-  const lacking = await lackingStreams(stores);
+  const lacking = await lackingStreams(stores, signal).catch((err: unknown) => {
+    log.debug({ err }, 'nothing is known of the log for now');
+    return undefined;
+  });
   if (lacking === undefined || lacking.length > 0) {
     const remedy = databaseRemedies.restoreLog;
     log.error({ findings, lacking, remedy }, 'files of the database are damaged; it is kept until the log is whole');
@@ -182,24 +185,6 @@ async function judge(
   log.error({ findings }, 'files of the database are damaged; it is set aside and made anew from the log');
   await files.replace();
   return true;
-}
-
-/**
- * The streams that lack what the archive has by the broker's counts, undefined where it does not answer: after a lost
- * file these may stay as they were for a while. What cannot be read of an archive has nothing more to give.
- */
-async function lackingStreams(stores: BothStores): Promise<StreamName[] | undefined> {
-  const lacks = async (stream: StreamName): Promise<boolean> => {
-    try {
-      return (await currentState(stores, stream)).state !== 'whole';
-    } catch (caught) {
-      if (isDamage(caught)) return false;
-      throw caught;
-    }
-  };
-  const all = archivedStreams(stores);
-  const lacking = await Promise.all(all.map(lacks)).catch(() => undefined);
-  return lacking && all.filter((_, at) => lacking[at]);
 }
 
 /**
