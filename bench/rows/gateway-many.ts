@@ -40,7 +40,9 @@ async function start(context: Context): Promise<Program> {
     SSE_MAX_PER_ADDRESS: '10000',
     NODE_STALL_TIMEOUT: '1h',
   };
-  const program = await runProgram({ dataDir: await context.folder('gateway-many'), env, nodeArguments: lean });
+  const collects = ['--expose-gc', '--import', new URL('../files/collect.ts', import.meta.url).href];
+  const nodeArguments = [...lean, ...collects];
+  const program = await runProgram({ dataDir: await context.folder('gateway-many'), env, nodeArguments });
   context.defer(program.stop);
   await program.untilReady();
   await moveOne(program.instance.urls, 4 * mib);
@@ -67,8 +69,8 @@ async function uploadMany(context: Context, { instance: { pid, urls } }: Program
 }
 
 /**
- * What one more reader of a task costs while nothing happens: the SuperNodes stand still, and so does the upload. In
- * the end they go on, and each reader must have seen each state once.
+ * What one more reader of a task costs, garbage aside, while nothing happens: the SuperNodes stand still, and so does
+ * the upload. In the end they go on, and each reader must have seen each state once.
  */
 async function readMany(context: Context, { instance: { pid, urls } }: Program): Promise<number> {
   const { gateway = '' } = urls;
@@ -128,8 +130,9 @@ async function checkAll(open: readonly Reader[]): Promise<void> {
   }
 }
 
-/** Once it has not grown for two seconds. */
+/** Without garbage, once it has not grown for two seconds. */
 async function settledMib(pid: number): Promise<number> {
+  process.kill(pid, 'SIGUSR2');
   const quietTimes = 20;
   let [last, quiet] = [await residentMib(pid), 0];
   for (let times = 0; quiet < quietTimes && times < 100; times += 1) {
