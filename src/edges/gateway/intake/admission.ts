@@ -1,3 +1,4 @@
+import { AppError } from '../../../kit/errors.ts';
 import type { GatewayDependencies } from '../rest/dependencies.ts';
 import {
   actionOnChain,
@@ -9,7 +10,7 @@ import {
   type SignatureContext,
 } from './checks.ts';
 import type { UploadForm } from './receive.ts';
-import { inSteps } from './space.ts';
+import { inSteps, type Reservation, type Space } from './space.ts';
 import { createTurns } from '../../../kit/turns.ts';
 
 /** The checks of an upload before its bytes are read. */
@@ -17,21 +18,33 @@ export type UploadAdmission = Readonly<{
   /**
    * Takes a turn for a body that is written to a file; fails where there is no room for the declared bytes.
    *
-   * Room is reserved in steps as the bytes come: no client holds more of it than it sent.
+   * Room is reserved in steps as the bytes come, so a stranger holds no more of it than it sent; once the creator is
+   * proven, for all declared bytes, so that whichever upload is let in completes.
    */
   enter: (ip: string, body: Body) => Promise<Entry>;
   /** The action that a file can be uploaded for now; fails where there is none, or it is not to be had. */
   admit: (actionId: string) => Promise<FileAction>;
 }>;
 
-/** A body of so many bytes that continues a file, from a position of it. */
-type Body = Readonly<{ file: string; from?: number; bytes: number }>;
+/** A body that continues a file from a position; `bytes` are those that the file is to have in all, where declared. */
+type Body = Readonly<{
+  file: string;
+  from?: number;
+  bytes: number | undefined;
+  /** The action whose creator is proven already. */
+  action?: string;
+}>;
 
 /** A body's turn and its room. */
 export type Entry = Readonly<{
   /** Reserves room for the file to have so many bytes; fails with `INSUFFICIENT_STORAGE`. */
   makeRoom: (bytes: number) => Promise<void>;
-  leave: () => void;
+  /** Reserves room for all declared bytes: the action's creator sends them. Fails with `INSUFFICIENT_STORAGE`. */
+  proven: (action: string) => Promise<void>;
+  /** All bytes are on the disk: nothing is reserved any more. */
+  received: () => void;
+  /** Gives back the turn, and the room too unless the sender is expected back within so long. */
+  leave: (expectedMs?: number) => void;
 }>;
 
 /** The parts of a gateway that admission uses. */
@@ -42,18 +55,10 @@ export function createAdmission(dependencies: Admitting): UploadAdmission {
   const { chain, elsewhere, files, runner, settings } = dependencies;
   const takeTurn = createTurns({ what: 'uploads', mostPerAddress: settings.uploadsMaxPerAddress });
   return {
-    enter: async (ip, { file, from = 0, bytes }) => {
+    enter: async (ip, body) => {
       const giveBack = takeTurn(ip);
       try {
-        await files.space.require(bytes, 'upload');
-        const room = await files.space.reserve(file, 0, 'upload');
-        return {
-          makeRoom: inSteps(room, from + bytes),
-          leave: () => {
-            giveBack();
-            room.release();
-          },
-        };
+        return entryOf(await roomFor(files.space, body), body, giveBack);
       } catch (caught) {
         giveBack();
         throw caught;
@@ -67,6 +72,43 @@ export function createAdmission(dependencies: Admitting): UploadAdmission {
       return action;
     },
   };
+}
+
+/** Reserves the room of a body: all of it where its creator is proven, else none until bytes come. */
+async function roomFor(space: Space, { file, from = 0, bytes, action }: Body): Promise<Reservation> {
+  if (action === undefined || bytes === undefined)
+    await space.require(bytes === undefined ? 1 : bytes - from, 'upload');
+  const room = await space.reserve(file, 0, 'upload');
+  try {
+    if (action !== undefined && bytes !== undefined) await room.promise(bytes, action);
+    return room;
+  } catch (caught) {
+    room.release();
+    throw caught;
+  }
+}
+
+function entryOf(room: Reservation, { bytes }: Body, giveBack: () => void): Entry {
+  return {
+    makeRoom: inSteps(room, bytes ?? Infinity),
+    proven: async (action) => (bytes === undefined ? undefined : await room.promise(bytes, action)),
+    received: room.fill,
+    leave: (expectedMs) => {
+      giveBack();
+      room.release(expectedMs);
+    },
+  };
+}
+
+/** Returns whether an action's creator signed its data hash. */
+export async function isCreators(judging: SignatureContext, action: FileAction, signature: string): Promise<boolean> {
+  try {
+    await checkSignature(judging, action, { text: action.file.dataHash, signature });
+    return true;
+  } catch (caught) {
+    if (caught instanceof AppError && caught.code === 'UNAUTHORIZED') return false;
+    throw caught;
+  }
 }
 
 /** Checks an upload once its bytes have been received. */

@@ -21,7 +21,7 @@ export type ReceiveOptions = Readonly<{
   path: string;
   hashesOf: FileHashes['of'];
   /** Called before the first byte of the file is read where the form has named the action by then; fails to refuse. */
-  admit: (actionId: string) => Promise<unknown>;
+  admit: (actionId: string, signature: string | undefined) => Promise<unknown>;
   /** Called before bytes are written, with how many there are then; fails to refuse. */
   makeRoom: (bytes: number) => Promise<void>;
   ownTime: OwnTime;
@@ -77,7 +77,7 @@ function isPartAFile(field: string | undefined, type: string | undefined, name: 
 async function admitted(part: MultipartFile, fields: Fields, options: ReceiveOptions): Promise<Received> {
   const actionId = fields.get('action_id');
   if (actionId !== undefined && fields.has('signature')) requireAll(fields);
-  if (actionId) await options.ownTime(options.admit(actionId));
+  if (actionId) await options.ownTime(options.admit(actionId, fields.get('signature')));
   return await store(part, actionId ? options.mostBytes : unnamedBytes, options);
 }
 

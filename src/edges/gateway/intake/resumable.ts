@@ -87,20 +87,28 @@ async function appended(
 ): Promise<PartialUpload> {
   const upload = placed(before, portion);
   const { admission, files, settings } = intake;
-  const { id } = upload;
+  const { id, actionId: action, offset: from } = upload;
   const most = upload.length ?? settings.uploadMaxSize;
-  const declared = Number(raw.headers['content-length'] ?? most - upload.offset);
-  if (upload.offset + declared > most) throw tooLong(upload, settings.uploadMaxSize);
-  const body = { file: files.partials.bytesOf(id), from: upload.offset, bytes: declared };
-  const { makeRoom, leave } = await admission.enter(ip, body);
+  const { 'content-length': declared } = raw.headers;
+  const end = declared === undefined ? undefined : from + Number(declared);
+  if (end !== undefined && end > most) throw tooLong(upload, settings.uploadMaxSize);
+  const body = { file: files.partials.bytesOf(id), from, bytes: upload.length ?? end, action };
+  const { makeRoom, received, leave } = await admission.enter(ip, body);
+  // Whoever sends the next bytes at once, or goes on after a break, has its room still.
+  let expectedMs = settings.uploadStallTimeoutMs;
   try {
     if (upload.length !== before.length) await files.partials.describe(upload);
     const came = { ...upload, offset: await receive(intake, upload, { raw, makeRoom }) };
     if (!portion.complete) return came;
+    expectedMs = 0;
     if (came.offset !== (came.length ?? came.offset)) throw inconsistent(came);
+    received();
     return await finished(intake, came);
+  } catch (caught) {
+    if (caught instanceof AppError && caught.code === 'INSUFFICIENT_STORAGE') expectedMs = 0;
+    throw caught;
   } finally {
-    leave();
+    leave(expectedMs);
   }
 }
 

@@ -9,7 +9,15 @@ import type { Check } from '../../../kit/observed.ts';
 export type Reservation = Readonly<{
   /** Reserves more, so that the file may have so many bytes in all; fails with `INSUFFICIENT_STORAGE`. */
   extendTo: (bytes: number) => Promise<void>;
-  release: () => void;
+  /**
+   * The same for bytes that an action's creator only promised, for as long as they take at 1 MiB a second, and a
+   * minute. Nothing where another file of that action holds the room.
+   */
+  promise: (bytes: number, action: string) => Promise<void>;
+  /** The file is complete: nothing is reserved for it any more, by others neither. */
+  fill: () => void;
+  /** Gives the room back, after so long where that is passed. */
+  release: (afterMs?: number) => void;
 }>;
 
 /** Room of the folder of transfers. */
@@ -31,7 +39,10 @@ const stepBytes = 8 * 2 ** 20;
 /** Of `mostBytes`, what downloads may fill. */
 const downloadShare = 0.75;
 
-type Claim = Readonly<{ file: string; use: Use }> & { bytes: number };
+/** Bytes that are promised hold their room for so long, and for as long as they take at the rate. */
+const [promiseMs, promiseRate] = [60_000, 2 ** 20];
+
+type Claim = Readonly<{ file: string; use: Use }> & { bytes: number; promised: number; action?: string };
 type Held = Readonly<{ all: number; fetched: number }>;
 
 /**
@@ -46,41 +57,56 @@ export function createSpace(folder: string, mostBytes: number | undefined, proce
   const claims = new Set<Claim>();
   // One after the other: a request that is refused in the end reserves nothing meanwhile.
   const oneAtATime = pLimit(1);
-  const check = async (use: Use, more = 0): Promise<void> => {
+  const check = async (use: Use, more: number, claim?: Claim): Promise<void> => {
     const coming = await comingBytes(claims, partOf);
+    const needed = more + (claim ? await lackingOf(claim, partOf) : 0);
+    const fit = (room: number, where: string): void => requireRoom(needed, room, where);
     if (mostBytes !== undefined) {
       const held = await bytesIn(folder);
-      if (coming.all + held.all + more > mostBytes) throw full('for files under way');
-      if (use === 'download' && coming.fetched + held.fetched + more > mostBytes * downloadShare)
-        throw full('for files that are fetched');
+      fit(mostBytes - coming.all - held.all - more + needed, 'for files under way');
+      const fetchedBytes = coming.fetched + held.fetched + more - needed;
+      if (use === 'download') fit(mostBytes * downloadShare - fetchedBytes, 'for files that are fetched');
     }
     const { bavail, blocks, bsize } = await statfs(folder);
-    const stored = bytesLeftFree(blocks * bsize);
-    if (bavail * bsize - coming.all - more < stored * (use === 'download' ? 2 : 1)) throw full('on the disk');
+    const stored = bytesLeftFree(blocks * bsize) * (use === 'download' ? 2 : 1);
+    fit(bavail * bsize - stored - coming.all - more + needed, 'on the disk');
   };
   return {
     partOf,
     require: async (bytes, use) => await oneAtATime(async () => await check(use, bytes)),
     reserve: async (file, bytes, use) => {
-      const claim: Claim = { file, use, bytes: 0 };
-      const extendTo = async (most: number): Promise<void> => {
-        const before = claim.bytes;
-        claim.bytes = Math.max(before, most);
-        await check(use).catch((caught: unknown) => {
-          claim.bytes = before;
+      const claim: Claim = { file, use, bytes: 0, promised: 0 };
+      const raise = async (what: 'bytes' | 'promised', most: number): Promise<void> => {
+        const before = claim[what];
+        claim[what] = Math.max(before, most);
+        await check(use, 0, claim).catch((caught: unknown) => {
+          claim[what] = before;
           throw caught;
         });
       };
+      let lapse: NodeJS.Timeout | undefined;
+      const promise = async (most: number, action: string): Promise<void> => {
+        if ([...claims].some((other) => other.action === action && other.file !== file && other.promised > 0)) return;
+        await raise('promised', most);
+        claim.action = action;
+        clearTimeout(lapse);
+        lapse = setTimeout(() => (claim.promised = 0), promiseMs + (most / promiseRate) * 1000).unref();
+      };
       await oneAtATime(async () => {
         claims.add(claim);
-        await extendTo(bytes).catch((caught: unknown) => {
+        await raise('bytes', bytes).catch((caught: unknown) => {
           claims.delete(claim);
           throw caught;
         });
       });
       return {
-        extendTo: async (most) => await oneAtATime(async () => await extendTo(most)),
-        release: () => void claims.delete(claim),
+        extendTo: async (most) => await oneAtATime(async () => await raise('bytes', most)),
+        promise: async (most, action) => await oneAtATime(async () => await promise(most, action)),
+        fill: () => claims.forEach((one) => one.file === file && claims.delete(one)),
+        release: (afterMs = 0) => {
+          if (afterMs > 0) setTimeout(() => claims.delete(claim), afterMs).unref();
+          else claims.delete(claim);
+        },
       };
     },
   };
@@ -117,15 +143,24 @@ async function comingBytes(claims: ReadonlySet<Claim>, partOf: Space['partOf']):
   const largest = new Map<string, Claim>();
   for (const claim of claims) {
     const other = largest.get(claim.file);
-    if (!other || other.bytes < claim.bytes) largest.set(claim.file, claim);
+    if (!other || sizeIn(other) < sizeIn(claim)) largest.set(claim.file, claim);
   }
   let [all, fetched] = [0, 0];
-  for (const { file, bytes, use } of largest.values()) {
-    const lacking = Math.max(0, bytes - Math.max(await sizeOf(file), await sizeOf(partOf(file))));
+  for (const claim of largest.values()) {
+    const lacking = await lackingOf(claim, partOf);
     all += lacking;
-    if (use === 'download') fetched += lacking;
+    if (claim.use === 'download') fetched += lacking;
   }
   return { all, fetched };
+}
+
+function sizeIn({ bytes, promised }: Claim): number {
+  return Math.max(bytes, promised);
+}
+
+async function lackingOf(claim: Claim, partOf: Space['partOf']): Promise<number> {
+  const { file } = claim;
+  return Math.max(0, sizeIn(claim) - Math.max(await sizeOf(file), await sizeOf(partOf(file))));
 }
 
 /** Bytes of all files below a folder, and of those among them that were fetched. */
@@ -144,6 +179,8 @@ async function sizeOf(file: string): Promise<number> {
   return info?.isFile() === true ? info.size : 0;
 }
 
-function full(where: string): AppError {
-  return new AppError('INSUFFICIENT_STORAGE', `There is no room left ${where}; try again later`);
+function requireRoom(needed: number, room: number, where: string): void {
+  if (needed <= room) return;
+  const numbers = `${needed} bytes are needed, ${Math.max(0, Math.floor(room))} are free`;
+  throw new AppError('INSUFFICIENT_STORAGE', `There is no room left ${where}: ${numbers}; try again later`);
 }

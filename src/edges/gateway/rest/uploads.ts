@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type App, errors, judgedByHandler, plainAnswer } from '../../http/schema.ts';
-import { checkUpload } from '../intake/admission.ts';
+import { checkUpload, isCreators } from '../intake/admission.ts';
 import type { Intake } from '../intake/intake.ts';
 import { withPace } from '../intake/pace.ts';
 import { receiveForm, tooLarge } from '../intake/receive.ts';
@@ -49,18 +49,24 @@ export function uploadRoutes(app: App, prefix: string, intake: Intake): void {
 
 async function upload({ files, settings, admission, begin, chain }: Intake, request: FastifyRequest): Promise<Task> {
   const { uploadMaxSize: mostBytes, uploadStallTimeoutMs: stallMs, uploadMinRate: minRate } = settings;
-  const declared = Number(request.headers['content-length'] ?? mostBytes);
-  if (declared > mostBytes + formBytes) throw tooLarge(mostBytes);
+  const { 'content-length': length } = request.headers;
+  const bytes = length === undefined ? undefined : Number(length);
+  if (bytes !== undefined && bytes > mostBytes + formBytes) throw tooLarge(mostBytes);
   const path = files.incoming();
-  const { makeRoom, leave } = await admission.enter(request.ip, { file: path, bytes: declared });
+  const { makeRoom, proven, received, leave } = await admission.enter(request.ip, { file: path, bytes });
   const { hashesOf } = files;
-  const { admit } = admission;
+  const admit = async (actionId: string, signature: string | undefined): Promise<void> => {
+    const action = await admission.admit(actionId);
+    // A wrong one is refused after the bytes: those are judged first.
+    if (signature !== undefined && (await isCreators({ chain, settings }, action, signature))) await proven(actionId);
+  };
   try {
     const form = await withPace(
       request.raw,
       { stallMs, minRate },
       async (ownTime) => await receiveForm(request, { mostBytes, path, hashesOf, admit, makeRoom, ownTime }),
     );
+    received();
     const action = await admission.admit(form.actionId);
     await checkUpload({ chain, settings }, action, form);
     return await begin(action, form);
