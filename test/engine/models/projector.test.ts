@@ -204,10 +204,11 @@ test('runProjector of a newer version builds the next generation, and one of an 
   await eventually(async () => expect(await database.live()).toMatchObject({ generation: 2, version: 2 }));
   await reaches(database, log.append(...many(20)));
   await newer.stop();
+  // A leader that ends the moment its first generation is live has raised no epoch yet.
+  const before = (await database.live())?.epoch ?? Infinity;
   startProjector(database, log);
   startProjector(database, log, { projections: [{ ...small, version: 2 }] });
-  // A leader whose lease was lost on a busy machine has raised it once more.
-  await eventually(async () => expect((await database.live())?.epoch).toBeGreaterThanOrEqual(3));
+  await eventually(async () => expect((await database.live())?.epoch).toBeGreaterThan(before));
   await reaches(database, log.append(...many(20)));
   expect(await database.live()).toMatchObject({ generation: 2, version: 2 });
   expect(await database.tables()).toEqual(expected(log.facts));

@@ -31,6 +31,8 @@ test('rebuild makes the tables of the live generation anew and tells how far it 
   const log = new MemoryLog();
   startProjector(database, log);
   await reaches(database, log.append(...many(150)));
+  // Its leader raises the epoch a moment after the first generation is live.
+  await eventually(async () => expect((await database.live())?.epoch).toBe(1));
   const before = await database.tables();
   const progress: RebuildProgress[] = [];
   expect(await run(database, log, (one) => progress.push(one))).toEqual({ generation: 2, position: 150, facts: 150 });
