@@ -7,7 +7,7 @@ import { pastReads } from './indexer-past.ts';
 import { serve } from './serve.ts';
 import { createChainClient } from '../edges/chain/rest/client.ts';
 import { requestSync } from '../edges/indexer/rounds/request-sync.ts';
-import { registerPages } from '../edges/indexer/pages/pages.ts';
+import { refusalPage, registerPages } from '../edges/indexer/pages/pages.ts';
 import { createRest } from '../edges/indexer/rest/rest.ts';
 import { hookKeyName, verifyingKeyOf } from '../edges/hooks/signing.ts';
 
@@ -51,6 +51,7 @@ export async function startApi(context: RoleContext, chainUrl: string | null): P
     clock: () => Date.now(),
     signal,
     version,
+    refusalPage,
     registerPages: (pages) => registerPages(pages, pageSources(context, chain)),
   });
   const part = await serve('REST API', app, {

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode, toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { toDatabaseError } from '../../engine/models/database-error.ts';
+import { asPage } from './pages/pages.ts';
 
 /** HTTP status of every code (spec 2, open points: error body). */
 export const statusOf = {
@@ -52,14 +53,22 @@ export function bodyOf(error: AppError): ErrorBody {
 }
 
 /**
+ * The page for a person who follows an address that nothing lies at: its path, and the route that refused it, if any
+ * was there. Undefined where a browser gets JSON as everybody does.
+ */
+export type RefusalPage = (path: string, route: string | undefined) => string | undefined;
+
+/** What errors are answered by beside the log: the limit of a body where any is read, and the page for browsers. */
+type ErrorOptions = Readonly<{ bodyBytes?: number; refusalPage?: RefusalPage }>;
+
+/**
  * Answers every error of a route in one shape; an error that the caller did not cause is logged with its detail.
  *
- * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whichever library reports it. `bodyBytes` is the limit of a
- * body where any is read.
+ * A database that is away is `UNAVAILABLE`, not `INTERNAL`, whichever library reports it.
  */
 export function createErrorHandler(
   logger: Logger,
-  bodyBytes?: number,
+  { bodyBytes, refusalPage }: ErrorOptions = {},
 ): (caught: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   return (caught, request, reply) => {
     const error = toRestError(caught, bodyBytes);
@@ -70,9 +79,21 @@ export function createErrorHandler(
         'request failed',
       );
     if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfterSeconds));
-    reply.code(status).send(bodyOf(error));
+    const page = isAddressRefused(error) ? pageFor(request, refusalPage) : undefined;
+    if (page !== undefined) reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '));
+    if (page && acceptsPage(request)) asPage(reply.code(status)).send(page);
+    else reply.code(status).send(bodyOf(error));
   };
 }
+
+const isAddressRefused = ({ code }: AppError): boolean => code === 'NOT_FOUND' || code === 'INVALID_ARGUMENT';
+
+function pageFor({ url, routeOptions }: FastifyRequest, refusalPage: RefusalPage | undefined): string | undefined {
+  return refusalPage?.(url.split('?', 1)[0] ?? '', routeOptions?.url);
+}
+
+/** A browser that opens an address names HTML; its scripts, and programs, name JSON or anything. */
+const acceptsPage = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/i.test(headers.accept ?? '');
 
 /**
  * Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours.

@@ -5,7 +5,7 @@ import Schema from 'typebox/schema';
 import { AppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { isTracing } from '../../kit/tracing/tracing.ts';
-import { bodyOf, createErrorHandler, tooMany } from './errors.ts';
+import { bodyOf, createErrorHandler, type RefusalPage, tooMany } from './errors.ts';
 import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
 import { traceRequests } from './request-spans.ts';
@@ -29,6 +29,8 @@ export type ServerOptions = Readonly<{
   trustedProxies?: readonly string[];
   /** The document that lists the paths, as the start of a sentence. */
   guide?: string;
+  /** The page that a browser gets where nothing lies. */
+  refusalPage?: RefusalPage;
 }>;
 
 /**
@@ -38,7 +40,7 @@ export type ServerOptions = Readonly<{
  */
 export function createServer(options: ServerOptions): App {
   const { logger, bodyBytes, trustedProxies = [], guide = '/openapi.json says' } = options;
-  const onError = createErrorHandler(logger, bodyBytes);
+  const onError = createErrorHandler(logger, options);
   const app = fastify({
     bodyLimit: bodyBytes ?? droppedBodyBytes,
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],

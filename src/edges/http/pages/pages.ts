@@ -65,9 +65,12 @@ export async function serveDocs(app: FastifyInstance, { page, document }: Docs):
 
 /** Sends a page under the policy of all pages: it loads from its own host alone, and no script or style within it. */
 export async function sendPage(reply: FastifyReply, html: string): Promise<void> {
-  await pageHeaders(reply)
-    .type(types['.html'] ?? '')
-    .send(html);
+  await asPage(reply).send(html);
+}
+
+/** Makes a reply one of a page, whose HTML is to be sent. */
+export function asPage(reply: FastifyReply): FastifyReply {
+  return pageHeaders(reply).type(types['.html'] ?? '');
 }
 
 function pageHeaders(reply: FastifyReply): FastifyReply {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
+import type { RefusalPage } from '../../http/errors.ts';
 import { sendPage, serveDocs, serveFiles, verifierFile } from '../../http/pages/pages.ts';
 import { type App, optional, query } from '../../http/schema.ts';
 import type { ChainActivity } from './chain-activity.ts';
@@ -94,8 +95,15 @@ async function scripts(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(own.map((name) => [`/assets/${name.split(path.sep).join('/')}`, path.join(folder, name)]));
 }
 
+const template = await readFile(path.join(folder, 'index.html'), 'utf8');
+const isPage = new Set(explorerPages.map((page) => page.path));
+const noPage = htmlOf(template, { path: '', title: 'No such page', data: ['/openapi.json'] }, {});
+
+/** The explorer's page for an address that nothing lies at; where programs read, everybody gets JSON. */
+export const refusalPage: RefusalPage = (at, route) =>
+  (route === undefined ? at.startsWith('/v1/') : !isPage.has(route)) ? undefined : noPage;
+
 async function serveExplorer(app: App): Promise<void> {
-  const template = await readFile(path.join(folder, 'index.html'), 'utf8');
   for (const page of explorerPages) {
     app.get<{ Params: Record<string, string> }>(page.path, { schema: { hide: true } }, async ({ params }, reply) => {
       const { sequence } = params;

@@ -1,3 +1,4 @@
+import type { RefusalPage } from '../../http/errors.ts';
 import type { App } from '../../http/schema.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Parsed } from '../../../kit/setting.ts';
@@ -76,6 +77,8 @@ export type RestDependencies = Readonly<{
   version: string;
   /** Adds `/`, `/docs` and what they load. */
   registerPages?: (app: App) => Promise<void>;
+  /** The page that a browser gets where nothing lies. */
+  refusalPage?: RefusalPage;
 }>;
 
 /** The shared parts of the routes: the dependencies, and the values derived from them once. */

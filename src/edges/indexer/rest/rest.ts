@@ -19,7 +19,7 @@ import { versionRoutes } from './version-matrix.ts';
  * @example await createRest(dependencies).listen({ host: '127.0.0.1', port: 18080 })
  */
 export function createRest(dependencies: RestDependencies): FastifyInstance {
-  const { lag, logger, observed, settings, version, registerPages } = dependencies;
+  const { lag, logger, observed, settings, version, registerPages, refusalPage } = dependencies;
   const readOnce = createRead(dependencies);
   const shared: RouteDependencies = {
     ...dependencies,
@@ -35,6 +35,7 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
     description: { ...apiDescription, version },
     trustedProxies: settings.trustedProxies,
     guide: '/docs and /openapi.json say',
+    ...(refusalPage && { refusalPage }),
     cors: { origins: settings.corsAllowOrigins, exposedHeaders },
     routes: async (routes, addOperations) => {
       actionRoutes(routes, shared);

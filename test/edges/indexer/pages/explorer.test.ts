@@ -1,10 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
+import { refusalPage, registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
 import { until } from '../../../support/polling.ts';
 import { openBrowser } from '../../../support/programs/browser.ts';
 import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support/histories/facts.ts';
-import { type RestServer, startRest } from '../rest/rest-server.ts';
+import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 import { alpha, sample } from '../rest/sample.ts';
 import { pageSources } from './page-sources.ts';
 
@@ -20,16 +21,33 @@ const unwieldy = [
 const nothing = async () => undefined;
 let rest: RestServer;
 let browser: Browser;
+/** Whether the log is away, as while the broker starts. */
+let isLogAway = false;
+const whileThere =
+  <T extends unknown[], R>(read: (...input: T) => Promise<R>) =>
+  async (...input: T): Promise<R> => {
+    if (isLogAway) throw new AppError('UNAVAILABLE', 'The log does not answer.');
+    return await read(...input);
+  };
 const listeners = new Set<(json: string, name?: 'moved') => void>();
 
 beforeAll(async () => {
-  rest = await startRest([...sample, ...unwieldy], {
+  const facts = [...sample, ...unwieldy];
+  const past = pastOf(facts);
+  rest = await startRest(facts, {
+    past: {
+      ...past,
+      head: whileThere(past.head),
+      positionWhen: whileThere(past.positionWhen),
+      storedAt: whileThere(past.storedAt),
+    },
     logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
     subscribe: (onEvent) => {
       listeners.add(onEvent);
       return () => void listeners.delete(onEvent);
     },
     registerPages: (pages) => registerPages(pages, pageSources),
+    refusalPage,
   });
   browser = await openBrowser();
 });
@@ -139,4 +157,77 @@ it('requests the answers of another instant alone as the slider moves', async ()
     await shown(page);
   }
   expect(new Set(received)).toEqual(new Set(['/v1/actions']));
+});
+
+// Each of an instant of its own, which nothing has read before.
+it.each(['/actions?as_of=ACTIONS:4', '/nodes?as_of=ACTIONS:5', '/search?q=1&as_of=ACTIONS:6'])(
+  'reads %s again by itself once the log is back, and says so',
+  async (path) => {
+    isLogAway = true;
+    onTestFinished(() => void (isLogAway = false));
+    const page = await open(path);
+    await page.getByText(/Trying again in [248] s\./).waitFor();
+    isLogAway = false;
+    await page.getByText('Trying again').waitFor({ state: 'detached' });
+    await shown(page);
+  },
+);
+
+it('does not read again what was refused for good', async () => {
+  const page = await open('/actions?as_of=ACTIONS:999');
+  expect(await page.locator('main [role=alert]').textContent()).not.toContain('Trying again');
+});
+
+it('follows the live events again after they were refused', async () => {
+  const page = await browser.newPage();
+  onTestFinished(() => page.close());
+  let refusals = 0;
+  await page.route('**/live', async (route) => {
+    refusals += 1;
+    if (refusals === 1) await route.fulfill({ status: 503, body: '{}' });
+    else await route.continue();
+  });
+  const before = listeners.size;
+  await page.goto(`${rest.url}/actions`);
+  const again = page.waitForRequest((request) => request.url().includes('/v1/actions?') && listeners.size > before);
+  await until('a listener is there', () => listeners.size > before);
+  await again;
+});
+
+const browsing = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
+const nowhere = ['/nothing', `/actions/${long}`, '/actions/%E0%A4%A', '/log/ACTIONS/0', `/${'x'.repeat(9000)}`];
+
+it('answers a browser with a page where nothing lies, and a program with JSON', async () => {
+  for (const path of nowhere) {
+    const answers = [await rest.get(path, browsing), await rest.get(path)];
+    const types = answers.map(({ headers }) => [headers.get('content-type'), headers.get('vary')]);
+    expect(answers[0]?.status).toBe(answers[1]?.status);
+    expect([path, ...types]).toEqual([
+      path,
+      ['text/html; charset=utf-8', 'Accept'],
+      ['application/json; charset=utf-8', 'Accept'],
+    ]);
+  }
+  for (const path of ['/v1/nothing', `/v1/actions/${long}`, '/v1/actions?limit=x'])
+    expect([path, (await rest.get(path, browsing)).headers.get('content-type')]).toEqual([
+      path,
+      'application/json; charset=utf-8',
+    ]);
+});
+
+it('shows in words that there is no such page', async () => {
+  for (const path of ['/nothing', '/actions/%E0%A4%A'])
+    expect(await (await open(path)).locator('h1').textContent()).toBe('No such page');
+  const page = await open(`/actions/${long}`);
+  expect(await page.locator('main [role=alert]').textContent()).toContain('no id is that long');
+});
+
+it.each([
+  ['ACTIONS:6', 'as of ACTIONS:6'],
+  ['2022-01-01T00:00:00Z', 'as of 1 Jan 2022 00:00:00 UTC'],
+])('names the instant %s in the header', async (instant, words) => {
+  const page = await open(`/actions?as_of=${instant}`);
+  const shownWords = page.locator('.time .words');
+  await shownWords.waitFor();
+  expect(await shownWords.textContent()).toContain(words);
 });

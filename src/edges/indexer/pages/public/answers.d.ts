@@ -60,6 +60,8 @@ export type ReadState<T> = Readonly<{
   headers?: Headers;
   failure?: string;
   status?: number;
+  /** Time after which the page reads it again by itself. */
+  againInMs?: number;
   isLoading: boolean;
 }>;
 /** What every page gets: parts of its path and its query. */

@@ -1,5 +1,5 @@
 // @ts-check
-import { read } from './read.js';
+import { read, whereRefused } from './read.js';
 
 /** Decoding of calls and logs by the signatures of the system contracts and of tokens. */
 
@@ -23,7 +23,7 @@ const word = 64;
 export async function contractItems() {
   return await read('/contracts.json').then(
     ({ body }) => /** @type {Item[]} */ (body),
-    () => [],
+    whereRefused(() => []),
   );
 }
 

@@ -72,7 +72,8 @@ function Explorer() {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const before = useRef(path);
   useEffect(() => {
-    document.title = page && page.title !== 'Annals' ? `${page.title} · Annals` : 'Annals';
+    const title = page?.title ?? 'No such page';
+    document.title = title === 'Annals' ? title : `${title} · Annals`;
     if (before.current !== path) heading.current?.focus();
     before.current = path;
   }, [path]);
@@ -83,7 +84,8 @@ function Explorer() {
         ${
           page
             ? html`<${page.show} key=${path} parts=${page.parts} query=${new URLSearchParams(search)} />`
-            : html`<h1>No such page</h1>`
+            : html`<h1>No such page</h1>
+                <p>Nothing lies at <span class="mono long">${path}</span>; the search finds what there is.</p>`
         }
       </main>
     </div>`;

@@ -1,12 +1,11 @@
 // @ts-check
-/** @import { WithHeaders, LoggedEvent, ReadState } from './answers.d.ts' */
+/** @import { WithHeaders, ReadState } from './answers.d.ts' */
 import { useEffect, useState } from '/assets/htm-preact.js';
+import { againMs, longer, useAdvances } from './live.js';
 import { asOf } from './router.js';
 
 /** Reading the API: answers are for the instant that the address names, or follow the read models as they advance. */
 
-/** A busy read model advances many times a second; a page reads again at most this often. */
-const advancedMs = 1000;
 const mostRemembered = 200;
 
 /**
@@ -16,7 +15,7 @@ const mostRemembered = 200;
  */
 const remembered = new Map();
 
-/** A refusal of the API, with its words. */
+/** A refusal of the API, with its words; of status 0 where nothing answered. */
 export class Refused extends Error {
   /** @param {string} message @param {number} status @param {number} [code] What JSON-RPC refuses with. */
   constructor(message, status, code) {
@@ -85,13 +84,42 @@ export function useOfNow() {
 }
 
 /**
+ * An answer, whatever its status; fails where there is none.
+ *
+ * @param {string} address
+ * @param {RequestInit} [init]
+ */
+export async function responseOf(address, init) {
+  return await fetch(address, init).catch(() => {
+    throw new Refused('Annals does not answer.', 0);
+  });
+}
+
+/**
+ * What stands in for an answer that was refused; what fails for a moment fails here as well.
+ *
+ * @template T
+ * @param {(error: any) => T} substitute
+ * @returns {(error: unknown) => T}
+ */
+export function whereRefused(substitute) {
+  return (error) => {
+    if (isPassing(error)) throw error;
+    return substitute(error);
+  };
+}
+
+/** Whether what failed may be answered in a moment. @param {unknown} error */
+export const isPassing = (error) => error instanceof Refused && (error.status === 0 || error.status >= 500);
+
+/**
  * Reads JSON as it is now, whatever instant the page shows.
  *
  * @param {string} address
  * @returns {Promise<WithHeaders<any>>}
  */
 export async function readNow(address) {
-  const response = await fetch(address, { headers: { accept: 'application/json' } });
+  const response = await responseOf(address, { headers: { accept: 'application/json' } });
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
   if (!response.ok) throw new Refused(refusalIn(body) ?? `${address} answers ${response.status}`, response.status);
@@ -126,7 +154,7 @@ export function evmPath(method, ...params) {
 
 /**
  * What is known of an answer; the last one stays while the next is on its way. `path` null reads nothing. Where no
- * instant is chosen it is read again as the read models advance.
+ * instant is chosen it is read again as the read models advance, and of any instant while it fails for a moment.
  *
  * @template T
  * @param {string | null} path
@@ -158,65 +186,25 @@ export function useAnswer(key, work, { follow = false } = {}) {
   useEffect(() => {
     if (key === null) return undefined;
     let isCurrent = true;
-    setSeen((before) => ({ ...before, isLoading: true }));
-    work().then(
-      (answer) => isCurrent && setSeen({ ...answer, isLoading: false }),
-      (error) => isCurrent && setSeen({ failure: error.message, status: error.status, isLoading: false }),
-    );
-    return () => void (isCurrent = false);
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let due;
+    const attempt = (waitMs = againMs) => {
+      setSeen((before) => ({ ...before, isLoading: true }));
+      work().then(
+        (answer) => isCurrent && setSeen({ ...answer, isLoading: false }),
+        (error) => {
+          if (!isCurrent) return;
+          const again = isPassing(error) ? { againInMs: waitMs } : {};
+          setSeen({ failure: error.message, status: error.status, ...again, isLoading: false });
+          if (isPassing(error)) due = setTimeout(attempt, waitMs, longer(waitMs));
+        },
+      );
+    };
+    attempt();
+    return () => {
+      isCurrent = false;
+      clearTimeout(due);
+    };
   }, [key, advances]);
   return seen;
-}
-
-/**
- * One connection to the live events for all of a page, opened with its first listener.
- *
- * @type {EventSource | undefined}
- */
-let source;
-/** @type {Set<(event: LoggedEvent) => void>} */
-const listeners = new Set();
-/** @type {Set<() => void>} */
-const waiting = new Set();
-
-function connect() {
-  if (source) return;
-  source = new EventSource('/live');
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let due;
-  const advance = () => {
-    due = undefined;
-    waiting.forEach((notify) => notify());
-  };
-  source.addEventListener('moved', () => void (due ??= setTimeout(advance, advancedMs)));
-  source.addEventListener('message', ({ data }) => {
-    const event = JSON.parse(data);
-    listeners.forEach((receive) => receive(event));
-  });
-}
-
-/** How often a read model has advanced since the component is shown. @param {boolean} isFollowing */
-function useAdvances(isFollowing) {
-  const [advances, setAdvances] = useState(0);
-  useEffect(() => {
-    if (!isFollowing) return undefined;
-    const notify = () => setAdvances((before) => before + 1);
-    waiting.add(notify);
-    connect();
-    return () => void waiting.delete(notify);
-  }, [isFollowing]);
-  return advances;
-}
-
-/** The latest live events, the newest first. @param {number} most */
-export function useLiveEvents(most) {
-  const [events, setEvents] = useState(/** @type {LoggedEvent[]} */ ([]));
-  useEffect(() => {
-    /** @param {LoggedEvent} event */
-    const receive = (event) => setEvents((before) => [event, ...before].slice(0, most));
-    listeners.add(receive);
-    connect();
-    return () => void listeners.delete(receive);
-  }, []);
-  return events;
 }

@@ -19,10 +19,20 @@ export function partsOf(pattern, path) {
   const parts = {};
   for (const [at, name] of wanted.entries()) {
     const segment = segments[at] ?? '';
-    if (name.startsWith(':')) parts[name.slice(1)] = decodeURIComponent(segment);
+    const text = decoded(segment);
+    if (name.startsWith(':') && text !== undefined) parts[name.slice(1)] = text;
     else if (name !== segment) return undefined;
   }
   return parts;
+}
+
+/** A segment of a path; undefined where its percent-encoding cannot be read. @param {string} segment */
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The instant that is shown, as the address has it; empty for now. */

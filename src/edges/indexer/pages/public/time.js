@@ -53,7 +53,11 @@ const valueAt = (from, now, at) =>
   Math.round(steps * (1 - Math.max(0, (now - at) / Math.max(1, now - from)) ** (1 / bend)));
 
 /** When the instant of the address was; NaN for one that only the API knows. @param {string} chosen */
-const timeOf = (chosen) => Date.parse(instants.find((one) => one.as_of === chosen)?.at ?? chosen);
+function timeOf(chosen) {
+  const known = instants.find((one) => one.as_of === chosen)?.at;
+  // Browsers read a date out of almost anything, even of `ACTIONS:6`.
+  return known !== undefined || /^\d{4}-\d\d-\d\dT/i.test(chosen) ? Date.parse(known ?? chosen) : NaN;
+}
 
 /**
  * The instant of the entity's next event before or after one; empty for now.
@@ -111,7 +115,7 @@ function Step({ label, mark, direction }) {
 function wordsOf(chosen, at) {
   if (Number.isNaN(at)) return `as of ${chosen}`;
   const time = new Date(at).toISOString();
-  return `as of ${chosen.includes(':') && Number.isNaN(Date.parse(chosen)) ? `event ${chosen}, ` : ''}${moment(time)} UTC, ${age(time)}`;
+  return `as of ${/^[A-Z]+:/i.test(chosen) ? `event ${chosen}, ` : ''}${moment(time)} UTC, ${age(time)}`;
 }
 
 /** The slider, with the instant in words and the path back to now. */

@@ -118,9 +118,14 @@ export function HashLink({ hash, isFull = false }) {
   return html`<a class="mono" href=${link('/search', { q: hash })} title=${hash}>${isFull ? hash : start(hash)}</a>`;
 }
 
+/** When what failed for a moment is read again. @param {{ of: ReadState<any> }} props */
+export function Again({ of: { againInMs } }) {
+  return againInMs === undefined ? '' : html`<span class="quiet">Trying again in ${againInMs / 1000} s.</span>`;
+}
+
 /** What an answer made, or why there is none. @param {{ of: ReadState<any>, children?: Markup }} props */
 export function Outcome({ of, children }) {
-  if (of.failure) return html`<p class="bad" role="alert">${of.failure}</p>`;
+  if (of.failure) return html`<p class="bad" role="alert">${of.failure} <${Again} of=${of} /></p>`;
   if (of.body === undefined) return html`<p class="quiet" role="status">Reading …</p>`;
   return html`<div class="stack" aria-busy=${of.isLoading}>${children}</div>`;
 }

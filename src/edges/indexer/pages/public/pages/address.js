@@ -4,7 +4,7 @@
 import { html } from '/assets/htm-preact.js';
 import { contractItems } from '../decoding.js';
 import { coins, number, start } from '../format.js';
-import { evm, evmPath, useAnswer } from '../read.js';
+import { evm, evmPath, useAnswer, whereRefused } from '../read.js';
 import { link } from '../router.js';
 import { Code, Facts, Json, Outcome, Sheet, Table, Time } from '../ui.js';
 import { coinDecimals } from './chain.js';
@@ -37,7 +37,9 @@ async function readAddress(address) {
     evm('eth_getBalance', address, 'latest'),
     evm('eth_getCode', address, 'latest'),
     evm('eth_getTransactionCount', address, 'latest'),
-    evm('ots_searchTransactionsBefore', address, 0, mostTransactions).catch((error) => void (why = whyNot(error))),
+    evm('ots_searchTransactionsBefore', address, 0, mostTransactions).catch(
+      whereRefused((error) => void (why = whyNot(error))),
+    ),
     contractItems(),
   ]);
   return { body: { balance, code, nonce, transactions: found?.txs, why, items }, headers: new Headers() };

@@ -6,7 +6,7 @@ import { html, useState } from '/assets/htm-preact.js';
 import { decodeResult } from '../decoding.js';
 import { canBeEntered, encodeCall } from '../encoding.js';
 import { number, start } from '../format.js';
-import { evm, useAnswer } from '../read.js';
+import { evm, useAnswer, whereRefused } from '../read.js';
 import { link } from '../router.js';
 import { Outcome, Sheet, Table, textOf } from '../ui.js';
 import { AddressLink, Frames, Logs, Values } from './transaction.js';
@@ -38,7 +38,7 @@ async function readOrigin(address) {
   let why = 'it is there from the beginning of the chain';
   const [proof, creator, values] = await Promise.all([
     evm('eth_getProof', address, [], 'latest'),
-    evm('ots_getContractCreator', address).catch((error) => void (why = whyNot(error))),
+    evm('ots_getContractCreator', address).catch(whereRefused((error) => void (why = whyNot(error)))),
     evm('eth_getStorageValues', { [address]: [...firstSlots, targetSlot] }, 'latest'),
   ]);
   return { body: { codeHash: proof.codeHash, creator, why, slots: values[address] }, headers: new Headers() };
@@ -156,7 +156,10 @@ export function ContractLogs({ address, items }) {
  */
 async function readCalls(address, hashes) {
   const traced = await Promise.all(
-    hashes.map(async (hash) => ({ hash, frames: await evm('ots_traceTransaction', hash).catch(() => []) })),
+    hashes.map(async (hash) => ({
+      hash,
+      frames: await evm('ots_traceTransaction', hash).catch(whereRefused(() => [])),
+    })),
   );
   const body = traced
     .map(({ hash, frames }) => ({

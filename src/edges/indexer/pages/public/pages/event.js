@@ -3,7 +3,7 @@
 import { html } from '/assets/htm-preact.js';
 import { checkProof } from '/assets/verify.js';
 import { moment, number, typeName } from '../format.js';
-import { useAnswer, useRead } from '../read.js';
+import { parsed, Refused, responseOf, useAnswer, useRead } from '../read.js';
 import { link } from '../router.js';
 import { Code, EntityLink, Facts, Json, Outcome, Sheet, State, Table, Time } from '../ui.js';
 import { Links } from './causes.js';
@@ -16,9 +16,9 @@ import { Links } from './causes.js';
 
 /** @param {string} path */
 async function textOf(path) {
-  const response = await fetch(path);
+  const response = await responseOf(path);
   const text = await response.text();
-  if (!response.ok) throw new Error(JSON.parse(text).error ?? `${path} answers ${response.status}`);
+  if (!response.ok) throw new Refused(parsed(text).error ?? `${path} answers ${response.status}`, response.status);
   return text;
 }
 
@@ -47,11 +47,11 @@ async function readEvent(stream, sequence) {
  * @returns {Promise<WithHeaders<{ sequence: number, event: LoggedEvent } | null>>}
  */
 async function readBefore(stream, sequence) {
-  const response = await fetch(`/log/${stream}/events/${sequence}/previous`);
+  const response = await responseOf(`/log/${stream}/events/${sequence}/previous`);
   const { headers, status, url } = response;
   if (status === 204) return { body: null, headers };
   const body = await response.json();
-  if (!response.ok) throw new Error(body.error ?? `it answers ${status}`);
+  if (!response.ok) throw new Refused(body.error ?? `it answers ${status}`, status);
   return { body: { sequence: Number(url.split('/').at(-1)), event: body }, headers };
 }
 

@@ -3,9 +3,10 @@
 /** @import { ChainAnswer, FleetAnswer, NodePage, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
 import { gist, number, typeName } from '../format.js';
-import { useLiveEvents, useRead } from '../read.js';
+import { useLiveEvents } from '../live.js';
+import { useRead } from '../read.js';
 import { link } from '../router.js';
-import { EntityLink, Json, Outcome, Sheet, State } from '../ui.js';
+import { Again, EntityLink, Json, Outcome, Sheet, State } from '../ui.js';
 import { ActionTable } from './actions.js';
 import { BlockTable } from './chain.js';
 import { NodeTable } from './nodes.js';
@@ -22,7 +23,7 @@ function Health({ about }) {
       ${ready.body || ready.failure ? html`<${State} word=${word} />` : ''}
       ${about?.chain ? html` <span class="quiet">chain <b>${about.chain}</b></span>` : ''}
     </p>
-    ${ready.failure ? html`<p class="bad">${ready.failure}</p>` : ''}
+    ${ready.failure ? html`<p class="bad">${ready.failure} <${Again} of=${ready} /></p>` : ''}
     ${notes.map((note) => html`<p class="wait">${note}</p>`)}
   </div>`;
 }

@@ -2,7 +2,7 @@
 /** @import { WithHeaders, LogAnswer, LoggedEvent, LogsAnswer, PageProps, ReadState } from '../answers.d.ts' */
 import { html } from '/assets/htm-preact.js';
 import { gist, number, typeName } from '../format.js';
-import { read, useAnswer, useRead } from '../read.js';
+import { read, useAnswer, useRead, whereRefused } from '../read.js';
 import { go, link } from '../router.js';
 import { EntityLink, Facts, Json, Outcome, Sheet, Table, textOf, Time } from '../ui.js';
 
@@ -58,7 +58,7 @@ async function eventsUpTo(stream, last) {
   const sequences = Array.from({ length: Math.min(pageLength, last) }, (_one, at) => last - at);
   const body = await Promise.all(
     sequences.map(async (sequence) => {
-      const answer = await read(`/log/${stream}/events/${sequence}`).catch(() => undefined);
+      const answer = await read(`/log/${stream}/events/${sequence}`).catch(whereRefused(() => undefined));
       return /** @type {const} */ ([sequence, /** @type {LoggedEvent | undefined} */ (answer?.body)]);
     }),
   );

@@ -1,14 +1,24 @@
 // @ts-check
 /** @import { ActionListing, PageProps, ReadState, WithHeaders } from '../answers.d.ts' */
 import { html, useEffect } from '/assets/htm-preact.js';
-import { evm, read, useAnswer } from '../read.js';
+import { evm, isPassing, read, useAnswer, whereRefused } from '../read.js';
 import { asOf, go, link } from '../router.js';
 import { Outcome, Sheet } from '../ui.js';
 
 /** A page that a text may mean. @typedef {{ what: string, to: string }} Match */
 
-/** Whether an answer exists; what is refused does not. @param {Promise<unknown>} request */
-const exists = (request) => request.then(Boolean, () => false);
+/**
+ * Whether answers exist; what is refused does not. Where none does, what failed for a moment fails here as well.
+ *
+ * @param {...Promise<unknown>} requests
+ */
+async function exist(...requests) {
+  const settled = await Promise.allSettled(requests);
+  const exists = settled.map((one) => one.status === 'fulfilled' && Boolean(one.value));
+  const passing = settled.find((one) => one.status === 'rejected' && isPassing(one.reason));
+  if (passing?.status === 'rejected' && !exists.includes(true)) throw passing.reason;
+  return exists;
+}
 
 /**
  * The pages that a text may mean, by its form and by what exists.
@@ -34,10 +44,10 @@ async function matchesOf(text) {
 
 /** @param {string} text */
 async function ofNumber(text) {
-  const [isAction, isBlock] = await Promise.all([
-    exists(read(`/v1/actions/${text}`)),
-    exists(evm('eth_getBlockByNumber', `0x${BigInt(text).toString(16)}`, false)),
-  ]);
+  const [isAction, isBlock] = await exist(
+    read(`/v1/actions/${text}`),
+    evm('eth_getBlockByNumber', `0x${BigInt(text).toString(16)}`, false),
+  );
   return [
     ...(isAction ? [{ what: `Action ${text}`, to: `/actions/${text}` }] : []),
     ...(isBlock ? [{ what: `Block ${text}`, to: `/chain/blocks/${text}` }] : []),
@@ -50,11 +60,11 @@ async function ofNumber(text) {
 /** @param {string} text */
 async function ofHash(text) {
   const hash = `0x${text.replace(/^0x/i, '').toLowerCase()}`;
-  const [isTransaction, block] = await Promise.all([
-    exists(evm('eth_getTransactionByHash', hash)),
-    evm('eth_getBlockByHash', hash, false).catch(() => null),
+  const [transaction, block] = await Promise.all([
+    evm('eth_getTransactionByHash', hash).catch(whereRefused(() => null)),
+    evm('eth_getBlockByHash', hash, false).catch(whereRefused(() => null)),
   ]);
-  if (isTransaction) return [{ what: 'Transaction of the EVM', to: `/chain/transactions/${hash}` }];
+  if (transaction) return [{ what: 'Transaction of the EVM', to: `/chain/transactions/${hash}` }];
   if (block) return [{ what: `Block ${Number(block.number)}`, to: `/chain/blocks/${Number(block.number)}` }];
   const about = /** @type {any} */ ((await read('/about.json')).body);
   return about.chainUrl ? [{ what: 'Transaction of the chain', to: `/chain/transactions/${hash}` }] : [];

@@ -4,7 +4,7 @@
 import { html } from '/assets/htm-preact.js';
 import { contractItems, decodeCall, decodeLog } from '../decoding.js';
 import { coins, number } from '../format.js';
-import { evm, evmPath, parsed, read, useAnswer } from '../read.js';
+import { evm, evmPath, parsed, read, useAnswer, whereRefused } from '../read.js';
 import { link } from '../router.js';
 import { Code, Facts, Json, Outcome, Sheet, State, Time } from '../ui.js';
 import { coinDecimals } from './chain.js';
@@ -19,12 +19,12 @@ import { coinDecimals } from './chain.js';
 async function readTransaction(hash) {
   const headers = new Headers();
   const [transaction, receipt, items] = await Promise.all([
-    evm('eth_getTransactionByHash', hash).catch(() => null),
-    evm('eth_getTransactionReceipt', hash).catch(() => null),
+    evm('eth_getTransactionByHash', hash).catch(whereRefused(() => null)),
+    evm('eth_getTransactionReceipt', hash).catch(whereRefused(() => null)),
     contractItems(),
   ]);
   if (transaction) {
-    const frames = await evm('ots_traceTransaction', hash).catch(() => undefined);
+    const frames = await evm('ots_traceTransaction', hash).catch(whereRefused(() => undefined));
     return { body: { evm: transaction, receipt, frames, items }, headers };
   }
   const { body: own } = await read(`/transactions.json?hash=${hash.replace(/^0x/, '').toUpperCase()}`);
