@@ -22,6 +22,39 @@ export async function within<T>(limitMs: number, work: Promise<T>, message: stri
   }
 }
 
+/** A countdown that runs: it begins anew, or ends without a word. */
+export type Countdown = Readonly<{ restart: () => void; stop: () => void }>;
+
+const ticksPerCountdown = 4;
+
+/**
+ * Calls `over` once, after `ms` in which nothing restarted it and `isHeld` was false at each of its four ticks.
+ *
+ * It blames nobody for a time in which this process stood still: that counts as one tick at most, and whatever came
+ * meanwhile is read before `over` is called. Does not keep the process running.
+ */
+export function countDown(ms: number, over: () => void, isHeld: () => boolean = () => false): Countdown {
+  let ticks = 0;
+  const end = (): void => {
+    if (ticks < ticksPerCountdown || isHeld()) return;
+    clearInterval(timer);
+    over();
+  };
+  const tick = (): void => {
+    ticks = isHeld() ? 0 : ticks + 1;
+    // Timers run before what has come is read, this after it.
+    if (ticks >= ticksPerCountdown) setImmediate(end);
+  };
+  const timer = setInterval(tick, ms / ticksPerCountdown).unref();
+  return {
+    restart: () => (ticks = 0),
+    stop: () => {
+      ticks = -Infinity;
+      clearInterval(timer);
+    },
+  };
+}
+
 /** How long a server requests its client to wait, from seconds or a date; 0 where that is absent or cannot be read. */
 export function retryAfterMs(header: string | string[] | undefined): number {
   const text = String(header ?? '').trim();

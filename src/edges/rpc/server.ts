@@ -3,6 +3,7 @@ import { toAppError } from '../../kit/errors.ts';
 import { limitConnections } from '../../kit/connection-limits.ts';
 import { listen, type ListenAddress } from '../../kit/listen.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { countDown } from '../../kit/wait.ts';
 import { recognise } from './first-bytes.ts';
 import { createTakers, type TakerOptions } from './takers.ts';
 import { followTls, readTls, type TlsFiles } from './tls.ts';
@@ -49,14 +50,14 @@ export async function openRpcPort(options: RpcServerOptions): Promise<RpcServer>
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
-    const late = setTimeout(() => socket.destroy(), silenceMs);
+    const late = countDown(silenceMs, () => socket.destroy());
     recognise(socket)
       .then(async (protocol) => await (protocol && take[protocol] ? take[protocol](socket) : socket.destroy()))
       .catch((caught: unknown) => {
         logger.debug({ err: toAppError(caught), from: socket.remoteAddress }, 'connection refused');
         socket.destroy();
       })
-      .finally(() => clearTimeout(late));
+      .finally(late.stop);
   });
   limitConnections(server, { most: connections, mostPerAddress, trustedProxies });
   const port = await listen(server, options.place);

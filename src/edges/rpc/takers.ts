@@ -10,11 +10,12 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { countDown } from '../../kit/wait.ts';
 import type { Protocol } from './first-bytes.ts';
 import { boundRequests } from './call-deadline.ts';
 import { setCaller } from './callers.ts';
 import type { RpcHandler } from './handler.ts';
-import { createStalledAnswers } from './stalled-answers.ts';
+import { watchAnswer } from './stalled-answers.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /** The handlers of connections. */
@@ -116,41 +117,33 @@ function bounded<S extends Http2Server | Http2SecureServer>(
   { silenceMs, idleMs = usualIdleMs }: Pick<TakerOptions, 'silenceMs' | 'idleMs'>,
 ): S {
   const server: Http2Server | Http2SecureServer = http2;
-  const stalled = createStalledAnswers(silenceMs);
   server.on('session', (session) => {
     session.setLocalWindowSize(connectionWindowBytes);
-    const late = setTimeout(() => session.destroy(), silenceMs);
-    session.once('remoteSettings', () => clearTimeout(late)).once('close', () => clearTimeout(late));
+    const late = countDown(silenceMs, () => session.destroy());
+    for (const event of ['remoteSettings', 'close']) session.once(event, late.stop);
     endIdle(session, idleMs);
   });
   server.on('stream', (stream) => {
     endSilent(stream, silenceMs);
-    stalled.watch(stream, () => stream.close(constants.NGHTTP2_CANCEL));
+    watchAnswer(stream, silenceMs, () => stream.close(constants.NGHTTP2_CANCEL));
   });
   return http2;
 }
 
-const looksPerSilence = 4;
-
 /**
- * Ends a call whose client sends nothing at so many looks in a row. Between two looks whatever has come is read, so a
- * process that stood still blames nobody for it; where bytes wait to be read, it is our own disk that is behind. The
- * bytes are heard once somebody reads them: a listener of ours alone would take them away.
+ * Ends a call whose client sends nothing; where bytes wait to be read, it is our own disk that is behind. The bytes are
+ * heard once somebody reads them: a listener of ours alone would take them away.
  */
 function endSilent(stream: ServerHttp2Stream, silenceMs: number): void {
-  let silentLooks = 0;
-  const look = (): void => {
-    if (stream.readableLength > 0 || stream.state.remoteClose === 1) silentLooks = 0;
-    else if ((silentLooks += 1) >= looksPerSilence) stream.close(constants.NGHTTP2_CANCEL);
-  };
-  const timer = setInterval(look, silenceMs / looksPerSilence).unref();
+  const isHeld = (): boolean => stream.readableLength > 0 || stream.state.remoteClose === 1;
+  const silence = countDown(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL), isHeld);
   const listen = (event: string | symbol): void => {
     if (event !== 'data') return;
     stream.off('newListener', listen);
-    stream.on('data', () => (silentLooks = 0));
+    stream.on('data', silence.restart);
   };
   stream.on('newListener', listen);
-  for (const event of ['end', 'close']) stream.once(event, () => clearInterval(timer));
+  for (const event of ['end', 'close']) stream.once(event, silence.stop);
 }
 
 /** Ends a session that has had no call for a while; a client that wants to call again connects anew. */
@@ -171,9 +164,8 @@ function endIdle(session: ServerHttp2Session, idleMs: number): void {
 
 /** Ends connections of HTTP/1.1 whose answers nobody reads. */
 function endStalled(server: Http1Server | Http2SecureServer, limitMs: number): void {
-  const stalled = createStalledAnswers(limitMs);
   const http1: Pick<Http1Server, 'on'> = server as Http1Server;
   http1.on('request', ({ socket }, response: unknown) => {
-    if (response instanceof ServerResponse) stalled.watch(response, () => socket.destroy());
+    if (response instanceof ServerResponse) watchAnswer(response, limitMs, () => socket.destroy());
   });
 }

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { AppError } from '../../../kit/errors.ts';
+import { countDown } from '../../../kit/wait.ts';
 import type { PortResult } from '../../../commands/probing.ts';
 
 /** An open connection, or how the attempt ended. */
@@ -25,13 +26,13 @@ export const dialPort: Dial = (ip, port, { connectMs, signal }) =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const socket = connect({ host: ip, port, noDelay: true });
-    const timer = setTimeout(() => settle({ outcome: 'timeout' }), connectMs);
+    const late = countDown(connectMs, () => settle({ outcome: 'timeout' }));
     const stop = () => {
       settle({ outcome: 'timeout' });
       reject(signal.reason);
     };
     const settle = (dialled: Dialled) => {
-      clearTimeout(timer);
+      late.stop();
       signal.removeEventListener('abort', stop);
       socket.removeAllListeners('connect');
       if (dialled.outcome !== 'open') socket.destroy();

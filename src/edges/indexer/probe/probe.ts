@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { PortResult, RecordProbe, StatusAnswer } from '../../../commands/probing.ts';
 import { parseBounded, TooComplex } from '../../../kit/bounded-json.ts';
+import { countDown } from '../../../kit/wait.ts';
 import { type Dial, dialPort } from './dial.ts';
 import { type NodeStatus, parseServices, parseStatus, servicesPath, statusPath } from './status.ts';
 import { resolveTarget, targetOf, type TargetOptions } from '../../chain/rest/target.ts';
@@ -118,16 +119,18 @@ async function requestJson(
   path: string,
   { wholeMs, maxBytes, signal }: RequestLimits,
 ): Promise<JsonAnswer> {
-  const deadline = AbortSignal.timeout(wholeMs);
+  const deadline = new AbortController();
+  const late = countDown(wholeMs, () => deadline.abort());
   try {
-    const response = await requestOver(socket, path, AbortSignal.any([signal, deadline]));
+    const response = await requestOver(socket, path, AbortSignal.any([signal, deadline.signal]));
     if (response.statusCode !== 200) return { answer: 'http_error' };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await completeBody(response, maxBytes));
     return { answer: 'ok', body: parseBounded(text, bounds) };
   } catch (caught) {
     signal.throwIfAborted();
-    return { answer: deadline.aborted ? 'timeout' : failureOf(caught) };
+    return { answer: deadline.signal.aborted ? 'timeout' : failureOf(caught) };
   } finally {
+    late.stop();
     socket.destroy();
   }
 }

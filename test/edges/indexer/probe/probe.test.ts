@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { probeNode, type Probed, type ProbeOptions } from '../../../../src/edges/indexer/probe/probe.ts';
+import type { Dial } from '../../../../src/edges/indexer/probe/dial.ts';
+import { standStill } from '../../../support/stand-still.ts';
 import { closedPort, dialInstead, type Doors, httpPort, recorded, startBlackHole, startNode } from './fake-node.ts';
 
 const limits = { connectMs: 300, statusMs: 500, servicesMs: 300, maxBytes: 20_000 };
@@ -35,6 +37,21 @@ describe('probeNode', () => {
       uptimeSeconds: 56,
     });
     expect(probed).not.toHaveProperty('listed');
+  });
+
+  it('blames no node for a time in which this process stood still', async () => {
+    await using node = await startNode();
+    const dial = (...dialled: Parameters<Dial>) => {
+      const dialling = dialInstead(() => node.doors)(...dialled);
+      standStill(2 * limits.connectMs);
+      return dialling;
+    };
+    expect(outcomes(await probe(node.doors, { dial }))).toEqual(['4444 open', '4445 open', '8002 open']);
+    const answering = statusOf((_, response) => {
+      recorded(response, 'status-p2p-snake');
+      standStill(2 * limits.statusMs);
+    });
+    expect((await answering).statusAnswer).toBe('ok');
   });
 
   it('leaves the peers out where the node does', async () => {
