@@ -38,14 +38,20 @@ export function strayFailure(log: Logger): Promise<never> {
   return promise;
 }
 
+/** One Ctrl-C comes twice where npm or another supervisor passes on what the whole group has received already. */
+const sameWithinMs = 1000;
+
 /**
- * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time the process
- * exits at once.
+ * A signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the starting process is gone; the second time, a second
+ * later or more, the process exits at once.
  */
 export function stopSignal(log: Logger): AbortSignal {
   const controller = new AbortController();
+  let firstAt = Infinity;
   const stop = (why: string): void => {
-    if (controller.signal.aborted) process.exit(130);
+    if (performance.now() - firstAt >= sameWithinMs) process.exit(130);
+    if (controller.signal.aborted) return;
+    firstAt = performance.now();
     log.info({ why }, 'stopping');
     controller.abort(new Error(why));
   };

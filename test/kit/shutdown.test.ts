@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { assertPortsFree } from '../../src/roles/ports.ts';
 import { shutDown } from '../../src/kit/shutdown.ts';
 
@@ -43,6 +43,37 @@ describe('strayFailure', () => {
     expect(status).toBe(3);
   });
 });
+
+describe('stopSignal', () => {
+  it('takes a Ctrl-C that npm passes on once more for one', async () => {
+    const { child, output, exited } = await startStopped(200);
+    child.kill('SIGINT');
+    await expect.poll(output).toContain('stopping');
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    expect(output()).toContain('stopped');
+  });
+
+  it('ends at once when it is told again later', async () => {
+    const { child, output, exited } = await startStopped(600_000);
+    const telling = setInterval(() => child.kill('SIGINT'), 100);
+    onTestFinished(() => clearInterval(telling));
+    expect(await exited).toBe(130);
+    expect(output()).not.toContain('stopped');
+  });
+});
+
+/** A process that takes so long to stop, once it runs. */
+async function startStopped(ms: number) {
+  const file = fileURLToPath(new URL('stopped-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [file, String(ms)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let text = '';
+  child.stdout.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  const exited = once(child, 'close').then(([status]: unknown[]) => status);
+  await once(child.stdout, 'data');
+  return { child, output: () => text, exited };
+}
 
 describe('assertPortsFree', () => {
   it('names the setting of every port that is taken', async () => {
