@@ -45,7 +45,7 @@ function addList(app: App, logs: ProvenLogs): void {
     tags,
     operationId: 'listLogs',
     summary: 'Logs that anybody may check, with their last signed checkpoints',
-    response: { 200: logListAnswer, ...errors() },
+    response: { 200: logListAnswer, ...errors(400) },
   };
   app.get('/v1/logs', { schema }, async (_request, reply) => {
     const all = (await logs.list()).filter(({ stream }) => publicLogs.includes(stream));

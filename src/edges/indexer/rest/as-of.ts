@@ -12,7 +12,7 @@ import type { CursorPosition } from '../../http/cursor.ts';
 import { shown } from '../../http/parameters.ts';
 import { publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { type NamedInstant, parseNamedInstant, parsePositions } from '../../http/positions.ts';
-import { optional, positionPattern } from '../../http/schema.ts';
+import { type App, optional, positionPattern } from '../../http/schema.ts';
 import { positionToken } from './headers.ts';
 
 const nanosPerMs = 1_000_000n;
@@ -47,7 +47,8 @@ export function recordInstantOf({ query, headers }: Named & Pick<FastifyRequest,
   const date = headers['accept-datetime'];
   if (query.as_of !== undefined || date === undefined) return instantOf({ query });
   const ms = typeof date === 'string' && httpDate.test(date) ? Date.parse(date) : NaN;
-  if (!Number.isNaN(ms)) return { nanos: BigInt(ms) * nanosPerMs };
+  // `Date.parse` takes 31 Feb for a day in March, and any day of the week.
+  if (!Number.isNaN(ms) && new Date(ms).toUTCString() === date) return { nanos: BigInt(ms) * nanosPerMs };
   throw new AppError(
     'INVALID_INSTANT',
     `Accept-Datetime is ${shown(String(date))}; it takes a time such as Sat, 31 Jan 2026 12:00:00 GMT.`,
@@ -55,6 +56,22 @@ export function recordInstantOf({ query, headers }: Named & Pick<FastifyRequest,
 }
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * Refuses `as_of` on every read of `/v1` that has no answers of the past, for nobody who names an instant means now.
+ * Call it before the routes are added.
+ */
+export function refuseInstantsElsewhere(app: Pick<App, 'addHook'>): void {
+  const refuse = async ({ query }: FastifyRequest): Promise<void> => {
+    if (typeof query === 'object' && query !== null && 'as_of' in query)
+      throw new AppError('INVALID_ARGUMENT', 'This is answered as of now alone; leave as_of out.');
+  };
+  app.addHook('onRoute', (route) => {
+    const { querystring } = (route.schema ?? {}) as Readonly<{ querystring?: { properties?: object } }>;
+    if (!route.url.startsWith('/v1/') || 'as_of' in (querystring?.properties ?? {})) return;
+    if ([route.method].flat().includes('GET')) route.preValidation = [refuse, route.preValidation ?? []].flat();
+  });
+}
 
 /** A walk keeps the instant of its first page; fails with `OTHER_INSTANT` where a request names another one. */
 export function instantOfWalk(

@@ -4,6 +4,7 @@ import { createCursors } from '../../http/cursor.ts';
 import { provenanceRoutes } from '../provenance/routes.ts';
 import { actionRoutes } from './actions.ts';
 import { cacheAnswers } from './answer-cache.ts';
+import { refuseInstantsElsewhere } from './as-of.ts';
 import type { RestDependencies, RouteDependencies } from './dependencies.ts';
 import { apiDescription, exposedHeaders } from './description.ts';
 import { liveRoutes } from './live.ts';
@@ -11,7 +12,6 @@ import { createRanks } from './ranks.ts';
 import { createRead } from './reads.ts';
 import { superNodeRoutes } from './supernodes.ts';
 import { syncRoutes } from './sync.ts';
-import { versionRoutes } from './version-matrix.ts';
 
 /**
  * The indexing REST API (spec 2) over what is passed in; `listen` starts it, `close` ends it with its live connections.
@@ -38,10 +38,10 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
     ...(refusalPage && { refusalPage }),
     cors: { origins: settings.corsAllowOrigins, exposedHeaders },
     routes: async (routes, addOperations) => {
+      refuseInstantsElsewhere(routes);
       actionRoutes(routes, shared);
       superNodeRoutes(routes, shared);
       syncRoutes(routes, shared);
-      versionRoutes(routes, shared);
       provenanceRoutes(routes, shared);
       addOperations(routes);
       liveRoutes(routes, shared);

@@ -9,6 +9,7 @@ import { uptimeRoutes } from '../uptime/routes.ts';
 import { instantOf, instantOfWalk } from './as-of.ts';
 import * as schemas from './supernode-schemas.ts';
 import { metricsOf } from './supernode-views.ts';
+import { versionRoutes } from './version-matrix.ts';
 
 const tags = ['SuperNodes'];
 const gigabytesPerTerabyte = 1024;
@@ -19,13 +20,14 @@ const ofFleet = {
 /** Ranks are those of the last round, which is a fact too. */
 const withRanks = { ...ofFleet, projections: [...ofFleet.projections, 'rounds'] } as const;
 
-/** `/v1/supernodes`: metrics, payments, statistics, the unavailable SuperNodes, and how available each has been. */
+/** `/v1/supernodes`: metrics, payments, statistics, who is unavailable, how available each has been; their versions. */
 export function superNodeRoutes(app: App, dependencies: RouteDependencies): void {
   addList(app, dependencies);
   nodeSumRoutes(app, dependencies);
   addStats(app, dependencies);
   addUnavailable(app, dependencies);
   uptimeRoutes(app, dependencies);
+  versionRoutes(app, dependencies);
 }
 
 function addList(app: App, { read, cursors, ranks }: RouteDependencies): void {

@@ -231,3 +231,13 @@ it.each([
   await shownWords.waitFor();
   expect(await shownWords.textContent()).toContain(words);
 });
+
+it('says that an answer is of now on the page alone that shows it', async () => {
+  const page = await open('/log?as_of=ACTIONS:3');
+  const ofNow = page.getByText('what is shown here is of now');
+  expect(await ofNow.count()).toBe(1);
+  await page.getByRole('link', { name: 'Actions' }).click();
+  await page.waitForURL(/\/actions\?as_of=/);
+  await shown(page);
+  expect(await ofNow.count()).toBe(0);
+});

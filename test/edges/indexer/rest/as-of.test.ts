@@ -3,6 +3,7 @@ import type { Fact } from '../../../../src/events/catalogue.ts';
 import { seeded } from '../../../support/histories/random-history.ts';
 import { historyOf, operator, paths } from '../freshness/mixed-history.ts';
 import { type Answer, pastOf, type RestServer, startRest } from './rest-server.ts';
+import { sample } from './sample.ts';
 
 const asOf = (path: string, instant: string): string => `${path}${path.includes('?') ? '&' : '?'}as_of=${instant}`;
 /** A cursor names its instant, so that of the past is another one. */
@@ -153,10 +154,32 @@ describe('as_of', () => {
       ];
       for (const [server, path, status, code] of asked)
         expect([path, await server.get(path)], path).toMatchObject([path, { status, body: { code } }]);
-      const odd = await rest.get('/v1/actions/1', { headers: { 'accept-datetime': 'yesterday' } });
-      expect(odd).toMatchObject({ status: 400, body: { code: 'INVALID_INSTANT' } });
+      for (const time of ['yesterday', 'Sat, 31 Feb 2026 12:00:00 GMT', 'Sun, 31 Jan 2026 12:00:00 GMT']) {
+        const odd = await rest.get('/v1/actions/1', { headers: { 'accept-datetime': time } });
+        expect([time, odd]).toMatchObject([time, { status: 400, body: { code: 'INVALID_INSTANT' } }]);
+      }
     } finally {
       await Promise.all([rest.close(), forgetful.close()]);
     }
   });
+
+  it('is refused where there is no answer of the past, and never answered as of now', async () => {
+    const rest = await startRest(sample);
+    try {
+      const document = (await rest.get('/openapi.json')).body as { paths: Readonly<Record<string, Described>> };
+      const timeless = Object.entries(document.paths)
+        .filter(([path, { get }]) => path.startsWith('/v1/') && get && !get.parameters?.some(isAsOf))
+        .map(([path]) => path.replace(/\{\w+\}/, '1'));
+      expect(timeless).toContain('/v1/incidents');
+      for (const path of timeless) {
+        const answer = await rest.get(asOf(path, 'ACTIONS:1'));
+        expect([path, answer]).toMatchObject([path, { status: 400, body: { code: 'INVALID_ARGUMENT' } }]);
+      }
+    } finally {
+      await rest.close();
+    }
+  });
 });
+
+type Described = Readonly<{ get?: Readonly<{ parameters?: readonly Readonly<{ name: string }>[] }> }>;
+const isAsOf = ({ name }: Readonly<{ name: string }>): boolean => name === 'as_of';

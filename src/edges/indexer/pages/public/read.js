@@ -25,10 +25,13 @@ export class Refused extends Error {
   }
 }
 
+/** What is answered of now alone: each log has its last checkpoint. */
+const ofNow = '/v1/logs';
+
 /** Where an answer for the instant of the address lies. @param {string} path */
 function addressOf(path) {
   const instant = asOf();
-  if (instant === '' || !path.startsWith('/v1/') || /[?&]as_of=/.test(path)) return path;
+  if (instant === '' || !path.startsWith('/v1/') || path === ofNow || /[?&]as_of=/.test(path)) return path;
   return `${path}${path.includes('?') ? '&' : '?'}as_of=${encodeURIComponent(instant)}`;
 }
 
@@ -43,7 +46,7 @@ export async function read(path) {
   const address = addressOf(path);
   const before = remembered.get(address);
   if (before) return await before;
-  const request = fetchJson(address);
+  const request = readNow(address);
   if (address.includes('as_of=')) remember(address, request);
   return await request;
 }
@@ -54,33 +57,6 @@ function remember(address, request) {
   request.catch(() => remembered.delete(address));
   const [oldest] = remembered.keys();
   if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest);
-}
-
-/** @param {string} address */
-async function fetchJson(address) {
-  const answer = await readNow(address);
-  if (address.includes('as_of=') && !answer.headers.has('annals-as-of')) noteOfNow();
-  return answer;
-}
-
-/** Whether an answer was of now although another instant was requested. */
-let isOfNow = false;
-const noted = new EventTarget();
-
-function noteOfNow() {
-  isOfNow = true;
-  noted.dispatchEvent(new Event('change'));
-}
-
-/** Whether an answer of this instance was of now although another instant was requested. */
-export function useOfNow() {
-  const [seen, setSeen] = useState(isOfNow);
-  useEffect(() => {
-    const update = () => setSeen(isOfNow);
-    noted.addEventListener('change', update);
-    return () => noted.removeEventListener('change', update);
-  }, []);
-  return seen;
 }
 
 /**

@@ -2,7 +2,7 @@
 /** @import { LoggedEvent, ReadState } from './answers.d.ts' */
 import { html, useEffect, useRef, useState } from '/assets/htm-preact.js';
 import { age, moment } from './format.js';
-import { useOfNow, useRead } from './read.js';
+import { useRead } from './read.js';
 import { asOf, go, useAddress } from './router.js';
 
 /**
@@ -122,7 +122,6 @@ function wordsOf(chosen, at) {
 export function TimeSlider() {
   const { path } = useAddress();
   useChanges();
-  const isOfNow = useOfNow();
   const first = /** @type {ReadState<LoggedEvent>} */ (useRead('/log/ACTIONS/events/1'));
   const chosen = asOf();
   const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one.at)));
@@ -152,7 +151,7 @@ export function TimeSlider() {
     />
     <${Step} label="Event after" mark="▶" direction=${1} />
     <span class="words" role="status">${words}</span>
-    ${chosen !== '' && (isOfNow || isTimeless(path)) ? html`<span class="wait" role="alert">▲ what is shown here is of now</span>` : ''}
+    ${chosen !== '' && isTimeless(path) ? html`<span class="wait" role="alert">▲ what is shown here is of now</span>` : ''}
     ${chosen === '' ? '' : html`<a href=${atInstant('')}>Back to now</a>`}
   </div>`;
 }
