@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../kit/errors.ts';
+import { countDown } from '../../kit/wait.ts';
 import { bodyOf } from './errors.ts';
 import type { App } from './schema.ts';
 
@@ -26,8 +27,8 @@ export function limitBodies(app: App, withinMs: number): void {
       if (!reply.raw.headersSent) raw.socket.write(tooSlow(withinMs));
       raw.socket.destroySoon();
     };
-    const late = setTimeout(end, withinMs).unref();
-    raw.once('end', () => clearTimeout(late));
+    const late = countDown(withinMs, end);
+    for (const event of ['end', 'close']) raw.once(event, late.stop);
   });
   app.addHook('onSend', async (request, reply) => {
     if (hasBody(request) && !isSlow(request) && !request.raw.complete) reply.header('connection', 'close');

@@ -65,6 +65,7 @@ export type GatewayChanges = Readonly<{
   failures?: Failures;
   hedges?: Hedges;
   processingMs?: number;
+  busyMs?: number;
   /** Whether it takes up what gateways that are gone have left. */
   resumes?: boolean;
 }>;
@@ -85,7 +86,8 @@ export async function gatewayUnderTest(changes: GatewayChanges = {}): Promise<Ga
   const files = await openTransferFiles(changes.folder ?? folder, settings.transferSpace);
   // Nodes are spoken to plainly.
   const stallMs = changes.stallMs ?? 2_000;
-  const limits = { stallMs, processingMs: changes.processingMs ?? stallMs, pollMs: 20, pauseScale: 0.002 };
+  const { processingMs = stallMs, busyMs = 120_000 } = changes;
+  const limits = { stallMs, processingMs, busyMs, pollMs: 20, pauseScale: 0.002 };
   const failures = changes.failures ?? createFailures();
   const hedges = changes.hedges ? { uploads: changes.hedges, downloads: changes.hedges } : createGatewayHedges();
   const nodes = { chain, dialling: { key: undefined, handshakes: new Map() }, ...limits, failures, hedges };

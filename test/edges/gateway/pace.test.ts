@@ -6,7 +6,11 @@ import { expect, it } from 'vitest';
 import { type OwnTime, type Pace, withPace } from '../../../src/edges/gateway/intake/pace.ts';
 
 /** What becomes of a body of which a few bytes come every 20 ms. */
-async function outcomeOf(pace: Pace, bytes: number, ownWork?: () => Promise<unknown>): Promise<string> {
+async function outcomeOf(
+  pace: Pace,
+  bytes: number,
+  { ownWork, waits }: { ownWork?: () => Promise<unknown>; waits?: (left: number) => boolean } = {},
+): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const server = createServer((request: IncomingMessage) => {
     const read = async (ownTime: OwnTime): Promise<string> => {
@@ -19,7 +23,12 @@ async function outcomeOf(pace: Pace, bytes: number, ownWork?: () => Promise<unkn
   const sending = httpRequest({ port: (server.address() as AddressInfo).port, method: 'POST' });
   sending.on('error', () => undefined);
   let left = 20;
-  const drip = setInterval(() => (left-- > 0 ? sending.write('x'.repeat(bytes)) : sending.end()), 20);
+  const drip = setInterval(() => {
+    if (waits?.(left) === true) return;
+    left -= 1;
+    if (left >= 0) sending.write('x'.repeat(bytes));
+    else sending.end();
+  }, 20);
   const outcome = await promise;
   clearInterval(drip);
   sending.destroy();
@@ -37,5 +46,21 @@ it('time that our own work takes is not the sender’s', { tags: ['S3.upload.cha
   const pace = { stallMs: 100, minRate: 10, windowMs: 100 };
   const { promise, resolve } = Promise.withResolvers<void>();
   setTimeout(resolve, 400);
-  expect(await outcomeOf(pace, 1_000, async () => await promise)).toBe('all of it');
+  expect(await outcomeOf(pace, 1_000, { ownWork: async () => await promise })).toBe('all of it');
+});
+
+it('a time in which the process stood still is not the sender’s', { tags: ['S3.upload.rate'] }, async () => {
+  const pace = { stallMs: 300, minRate: 10, windowMs: 300 };
+  let isOver = false;
+  let standing: NodeJS.Timeout | undefined;
+  // A while after the last byte, so that it has been seen.
+  const waits = (left: number): boolean => {
+    if (left !== 10 || isOver) return false;
+    standing ??= setTimeout(() => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+      isOver = true;
+    }, 150);
+    return true;
+  };
+  expect(await outcomeOf(pace, 1_000, { waits })).toBe('all of it');
 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
@@ -5,6 +6,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { limitConnections } from '../../../src/kit/connection-limits.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { freezeDisk } from '../../support/programs/frozen-disk.ts';
 import { actionOver, type GatewayChanges, type GatewayUnderTest, gatewayUnderTest } from './gateway-under-test.ts';
 import { formOf, post, signatureOf } from './uploading.ts';
 
@@ -72,6 +74,42 @@ it(
     expect(answer.error).toContain('The chain cannot be asked');
   },
 );
+
+it('a form is not given up while the disk gives no answer', { tags: ['S3.disk.ours'] }, async () => {
+  const settings = { uploadStallTimeoutMs: 300 };
+  const bytes = randomBytes(3_000_000);
+  const action = await actionOver(bytes);
+  const freeze = async () => {
+    const thaw = freezeDisk();
+    onTestFinished(thaw);
+    setTimeout(thaw, 1_200);
+    return await Promise.resolve(action);
+  };
+  const looks = [freeze];
+  const gateway = await start({
+    settings,
+    chain: { action: async () => await (looks.shift()?.() ?? Promise.resolve(action)) },
+  });
+  // Behind the file the signature reserves no room, so that the file is the first that the disk is needed for.
+  const form = formOf({ action_id: '7', file: bytes, signature: signatureOf(action) });
+  expect((await post(gateway.url, form)).status).toBe(202);
+});
+
+it('a body is not cut off for a time in which the process stood still', { tags: ['S3.limits.bodies'] }, async () => {
+  const gateway = await start({ bodyWithinMs: 300 });
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const head = `POST ${download} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n`;
+  socket.write(`${head}{`);
+  const standStill = (): void => {
+    socket.write('}');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+  };
+  // In the phase after which a loop runs its timers before it reads.
+  setTimeout(() => setImmediate(standStill), 150);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 404 /);
+});
 
 it('connections are bounded, in all and of one address', { tags: ['S3.limits.bodies'] }, async () => {
   const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');

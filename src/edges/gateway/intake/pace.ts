@@ -19,7 +19,8 @@ const usualWindowMs = 30_000;
  * Runs the reader of a request's body, and fails with `REQUEST_TIMEOUT` as soon as the body comes too slowly, with
  * `INVALID_ARGUMENT` once its sender is gone.
  *
- * Only the time in which the reader waits for bytes counts: what it awaits through `ownTime` does not. After a failure
+ * Only the time in which the reader waits for bytes counts: what it awaits through `ownTime` does not, nor does a time
+ * in which this process stood still. After a failure
  * the reader continues until the connection ends: answer with `Connection: close`. A complete body is watched no
  * longer.
  */
@@ -31,11 +32,13 @@ export async function withPace<T>(
   const { stallMs, minRate, windowMs = usualWindowMs } = pace;
   const { socket } = request;
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
-  const { now, ownTime } = createSenderClock();
+  const eachMs = Math.min(1_000, stallMs / 4, windowMs / 4);
+  const { now, look, ownTime } = createSenderClock(2 * eachMs);
   let advanced = { at: now(), bytes: socket.bytesRead };
   let window = advanced;
   const check = (): void => {
     if (request.complete) return;
+    look();
     const seen = { at: now(), bytes: socket.bytesRead };
     if (seen.bytes > advanced.bytes) advanced = seen;
     if (seen.at - advanced.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
@@ -49,7 +52,7 @@ export async function withPace<T>(
   };
   if (socket.destroyed) leave();
   socket.once('close', leave);
-  const timer = setInterval(check, Math.min(1_000, stallMs / 4, windowMs / 4));
+  const timer = setInterval(check, eachMs);
   const reading = read(ownTime);
   try {
     return await Promise.race([reading, tooSlow]);
@@ -62,23 +65,34 @@ export async function withPace<T>(
   }
 }
 
-/** Milliseconds in which the sender could have sent: the clock stops while work of ours is awaited. */
-function createSenderClock(): Readonly<{ now: () => number; ownTime: OwnTime }> {
-  let ownMs = 0;
-  let since = 0;
-  let working = 0;
-  const now = (): number => (working > 0 ? since : performance.now()) - ownMs;
+/**
+ * Milliseconds in which the sender could have sent: the clock stops while work of ours is awaited, and goes on by
+ * `mostMs` from one look to the next at most. Between two looks whatever has come is read.
+ */
+function createSenderClock(mostMs: number): Readonly<{ now: () => number; look: () => void; ownTime: OwnTime }> {
+  let senderMs = 0;
+  let [unlookedMs, since, working] = [0, performance.now(), 0];
+  const count = (): void => {
+    const at = performance.now();
+    if (working === 0) unlookedMs += at - since;
+    since = at;
+  };
+  const look = (): void => {
+    count();
+    senderMs += Math.min(unlookedMs, mostMs);
+    unlookedMs = 0;
+  };
   const ownTime: OwnTime = async (work) => {
-    if (working === 0) since = performance.now();
+    count();
     working += 1;
     try {
       return await work;
     } finally {
+      count();
       working -= 1;
-      if (working === 0) ownMs += performance.now() - since;
     }
   };
-  return { now, ownTime };
+  return { now: () => senderMs, look, ownTime };
 }
 
 function slow(how: string): AppError {

@@ -109,7 +109,7 @@ async function store(
   atMost: number,
   { path, mostBytes, hashesOf, makeRoom, ownTime }: ReceiveOptions,
 ): Promise<Received> {
-  const writer = createFileWriter(await open(path, 'wx', 0o600));
+  const writer = createFileWriter(await ownTime(open(path, 'wx', 0o600)));
   let size = 0;
   try {
     for await (const bytes of file as Readable & AsyncIterable<Buffer>) {
@@ -120,9 +120,9 @@ async function store(
     }
     if (file.truncated) throw tooLarge(mostBytes);
   } finally {
-    await writer.end();
+    await ownTime(writer.end());
   }
-  return { path, size, fileName: baseName(filename), hashes: await hashesOf(path) };
+  return { path, size, fileName: baseName(filename), hashes: await ownTime(hashesOf(path)) };
 }
 
 function unnamed(): AppError {

@@ -149,7 +149,7 @@ async function receive(
   const most = Math.min(upload.length ?? mostBytes, mostBytes);
   const ending = new AbortController();
   const read = async (ownTime: OwnTime): Promise<number> => {
-    const writer = await files.partials.writer(upload);
+    const writer = await ownTime(files.partials.writer(upload));
     let at = upload.offset;
     try {
       for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
@@ -162,7 +162,7 @@ async function receive(
       }
       return at;
     } finally {
-      await writer.end();
+      await ownTime(writer.end());
     }
   };
   let reading: Promise<number> | undefined;

@@ -1,3 +1,5 @@
+import { type Countdown, countDown } from '../../../kit/wait.ts';
+
 /** What an attempt waits for: a connection, a node that takes bytes, a node that works, or the chain. */
 export type AttemptPhase = 'dialling' | 'sending' | 'processing' | 'sealing';
 
@@ -12,6 +14,8 @@ export type AttemptWatch = Readonly<{
   moved: () => void;
   /** The silence so far was our own: it starts anew, and none is recorded. */
   restart: () => void;
+  /** Awaits work of ours, such as a read of our disk: its time is no silence of the node. */
+  ownTime: <T>(work: Promise<T>) => Promise<T>;
   /** The next phase; in `sealing` nothing is limited. */
   enter: (phase: AttemptPhase) => void;
   phase: () => AttemptPhase;
@@ -41,32 +45,47 @@ export function watchAttempt({ limitMs, patienceMs, onSlow, outer }: WatchOption
   let phase: AttemptPhase = 'dialling';
   let sinceMs = performance.now();
   let isSlow = false;
-  let timers: NodeJS.Timeout[] = [];
-  const stop = (): void => timers.splice(0).forEach((timer) => clearTimeout(timer));
+  let working = 0;
+  const isOurs = (): boolean => working > 0;
+  let watches: Countdown[] = [];
+  const stop = (): void => watches.splice(0).forEach((one) => one.stop());
   const start = (): void => {
     stop();
     if (phase === 'sealing') return;
     const patience = patienceMs(phase);
-    const limit = setTimeout(() => stalled.abort(new Error('nothing moved for too long')), limitMs(phase));
+    const stall = (): void => stalled.abort(new Error('nothing moved for too long'));
+    const limit = countDown(limitMs(phase), stall, isOurs);
     const slow = (): void => {
       isSlow = true;
       onSlow();
     };
-    timers = patience === undefined ? [limit] : [limit, setTimeout(slow, patience)];
+    watches = patience === undefined ? [limit] : [limit, countDown(patience, slow, isOurs)];
   };
   const restart = (): void => {
+    const wasSlow = isSlow;
     [sinceMs, isSlow] = [performance.now(), false];
-    timers.forEach((timer) => timer.refresh());
+    if (wasSlow && watches.length > 0) start();
+    else watches.forEach((one) => one.restart());
   };
   const moved = (): void => {
     silences.set(phase, Math.max(silences.get(phase) ?? 0, performance.now() - sinceMs));
     restart();
+  };
+  const ownTime: AttemptWatch['ownTime'] = async (work) => {
+    working += 1;
+    try {
+      return await work;
+    } finally {
+      working -= 1;
+      sinceMs = performance.now();
+    }
   };
   start();
   return {
     signal: AbortSignal.any([stalled.signal, cancelled.signal, outer]),
     moved,
     restart,
+    ownTime,
     enter: (next) => {
       moved();
       phase = next;

@@ -42,7 +42,7 @@ export async function* tryNodes<T>(
   const before = after?.iteration ?? 0;
   const failures: Failure[] = [];
   const running: RunningAttempt<T>[] = [];
-  const queue = createQueue(order, signal);
+  const queue = createQueue(order, trying);
   let wake = Promise.withResolvers<undefined>();
   const onSlow = (): void => wake.resolve(undefined);
   let started = 0;
@@ -94,14 +94,14 @@ export async function* tryNodes<T>(
 }
 
 const [firstAgainMs, mostAgainMs] = [250, 8_000];
-/** A store that is full says the same, so a node is not believed for longer. */
-const busyMs = 120_000;
+/** A store that is full says the same, so busy nodes are waited for no longer in all, other tries aside. */
+const usualBusyMs = 120_000;
 /** It has no turn left for this caller, or is still at work for a caller before, whose connection broke off. */
 const busyCodes: readonly Code[] = [Code.ResourceExhausted, Code.AlreadyExists];
 
 /** The nodes that were busy: `takes` puts one behind the others, `turnOf` waits until it is tried again. */
-function createQueue(order: StoringNode[], signal: AbortSignal) {
-  const deadline = performance.now() + busyMs;
+function createQueue(order: StoringNode[], { signal, busyMs = usualBusyMs }: Trying) {
+  let waitedMs = 0;
   const busy = new Set<string>();
   let pauseMs = firstAgainMs;
   return {
@@ -109,13 +109,14 @@ function createQueue(order: StoringNode[], signal: AbortSignal) {
       if (!(caught instanceof ConnectError) || !busyCodes.includes(caught.code)) return false;
       if (isTooLarge(caught.rawMessage)) return false;
       busy.add(node.account);
-      if (performance.now() < deadline) order.push(node);
+      if (waitedMs < busyMs) order.push(node);
       return true;
     },
     /** Waits before a node that was busy. Fails when the signal aborts. */
     turnOf: async (node: StoringNode | undefined): Promise<void> => {
       if (!node || !busy.has(node.account)) return;
       await wait(pauseMs * (0.75 + Math.random() / 2), signal);
+      waitedMs += pauseMs;
       pauseMs = Math.min(mostAgainMs, 2 * pauseMs);
       signal.throwIfAborted();
     },

@@ -12,7 +12,7 @@ import { callSpans } from '../../rpc/call-spans.ts';
 import { type ClientFields, withLongFields } from '../../rpc/client-fields.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
-import { openSession } from './session.ts';
+import { openSession, whileAwake } from './session.ts';
 
 /** How nodes are spoken to; with a key, on the secure channel. */
 export type Dialling = Readonly<{
@@ -81,8 +81,14 @@ type Shaking = Omit<Dialling, 'key' | 'handshakes'> & Readonly<{ own: PrivateKey
 
 async function open(node: StoringNode, dialling: Shaking, signal: AbortSignal): Promise<NodeConnection> {
   const { own, connectMs = usualConnectMs } = dialling;
-  const { ip: host, port, account } = node;
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(connectMs)]);
+  return await whileAwake(connectMs, signal, async (inTime) => await openWithin(node, own, inTime));
+}
+
+async function openWithin(
+  { ip: host, port, account }: StoringNode,
+  own: PrivateKey | undefined,
+  inTime: AbortSignal,
+): Promise<NodeConnection> {
   const stream = own && (await dialChannel({ host, port, account }, own, inTime));
   const baseUrl = stream ? 'http://node' : `http://${hostPort(host, port)}`;
   const session = await openSession(baseUrl, stream, inTime).catch((caught: unknown) => {

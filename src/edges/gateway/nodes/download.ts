@@ -50,12 +50,12 @@ export async function* downloadFrom(
   const { node, iteration, dialling, watch } = attempt;
   const { actionId, dataHash, signature, into, mostBytes, hashesOf } = wanted;
   const part = wanted.space.partOf(target);
-  const room = await onOwnDisk(wanted.space.reserve(target, 0, 'download'));
+  const room = await watch.ownTime(onOwnDisk(wanted.space.reserve(target, 0, 'download')));
   let file: FileHandle | undefined;
   let hangUp = (): void => undefined;
   let broken: unknown;
   try {
-    file = await onOwnDisk(open(part, 'w', 0o600));
+    file = await watch.ownTime(onOwnDisk(open(part, 'w', 0o600)));
     const writer = createFileWriter(file);
     const add = createAdder(writer, inSteps(room, wanted.expectedBytes), mostBytes);
     const { client, fields, close } = await connectNode(node, dialling, watch.signal);
@@ -65,7 +65,7 @@ export async function* downloadFrom(
     let [size, chunks] = [0, 0];
     const take = async (data: Uint8Array): Promise<void> => {
       watch.moved();
-      size = await add(data).catch((caught: unknown) => {
+      size = await watch.ownTime(add(data)).catch((caught: unknown) => {
         // The client wraps what fails within it in an error of its own.
         broken = caught;
         throw caught;

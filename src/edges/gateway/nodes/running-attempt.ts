@@ -32,6 +32,8 @@ export type Trying = Readonly<{
   stallMs: number;
   /** The same limit once a node has all that it was to be sent, and works with it. */
   processingMs: number;
+  /** Busy nodes are waited for so long in all, two minutes unless set. */
+  busyMs?: number;
   signal: AbortSignal;
   /** First state of an attempt. */
   status: string;
@@ -88,9 +90,12 @@ export function prepareAttempt<T>(
   const attemptId = `${taskId}-${last + iteration}`;
   const attempt = { node, iteration, attemptId, dialling, about, watch, countEvent: counter() };
   const steps = work(attempt);
+  let handled = Promise.withResolvers<void>();
   const next = async (): Promise<AttemptNews<T>> => {
     try {
       const { done, value } = await steps.next();
+      // Until its states are written, nobody waits for the node.
+      void watch.ownTime(handled.promise);
       return done === true ? { of: one, value } : { of: one, steps: value };
     } catch (caught) {
       return { of: one, caught };
@@ -102,6 +107,8 @@ export function prepareAttempt<T>(
     startedMs: performance.now(),
     news: async () => await (pending ??= next()),
     resume: () => {
+      handled.resolve();
+      handled = Promise.withResolvers();
       watch.restart();
       pending = next();
     },

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { GrpcTransportOptions } from '@connectrpc/connect-node';
+import { countDown } from '../../../kit/wait.ts';
 
 /** One HTTP/2 connection as the gRPC client takes it. */
 export type NodeSession = Readonly<{ manager: NonNullable<GrpcTransportOptions['sessionManager']>; close: () => void }>;
@@ -29,6 +30,21 @@ export async function openSession(
     throw caught;
   }
   return { manager: managerOf(session, authority), close };
+}
+
+/** Runs work with a signal that aborts after so long; a time in which this process stood still does not count. */
+export async function whileAwake<T>(
+  limitMs: number,
+  outer: AbortSignal,
+  work: (inTime: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const watch = countDown(limitMs, () => late.abort(new Error('no answer in time')));
+  try {
+    return await work(AbortSignal.any([outer, late.signal]));
+  } finally {
+    watch.stop();
+  }
 }
 
 function managerOf(session: ClientHttp2Session, authority: string): NodeSession['manager'] {

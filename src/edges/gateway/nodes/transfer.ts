@@ -20,6 +20,8 @@ export type NodeTransfers = Readonly<{
   stallMs: number;
   /** The same limit while a node works with a file that it has. */
   processingMs: number;
+  /** Busy nodes are waited for so long in all, two minutes unless set. */
+  busyMs?: number;
   /** Remembers nodes that failed, so that others come first. */
   failures: Failures;
   /** The pace of transfers. */

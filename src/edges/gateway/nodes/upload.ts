@@ -5,6 +5,7 @@ import { chunkBytesOf } from '../../chain/files/chunks.ts';
 import { DataChunkSchema, RegisterRequestSchema, SupernodeEventType } from '../../gen/cascade/service_pb.ts';
 import type { ClientFields } from '../../rpc/client-fields.ts';
 import { piecesOf } from '../../../kit/file-pieces.ts';
+import type { AttemptWatch } from './attempt-watch.ts';
 import type { Attempt } from './running-attempt.ts';
 import { connectNode } from './connection.ts';
 import { DiskFailure, onOwnDisk } from './own-disk.ts';
@@ -32,7 +33,7 @@ export async function* uploadTo(
   file: LocalFile,
 ): AsyncGenerator<TransferStep[], string> {
   const { node, iteration, attemptId, dialling, watch } = attempt;
-  const handle = await onOwnDisk(open(file.path));
+  const handle = await watch.ownTime(onOwnDisk(open(file.path)));
   let hangUp = (): void => undefined;
   let broken: DiskFailure | undefined;
   try {
@@ -58,7 +59,8 @@ export async function* uploadTo(
     };
     const failed = (caught: DiskFailure): void => void (broken = caught);
     const { fields } = connection;
-    const sending = { taskId: attemptId, actionId, chunkSize, fields, moved: watch.moved, sent, failed };
+    const { moved, ownTime } = watch;
+    const sending = { taskId: attemptId, actionId, chunkSize, fields, moved, ownTime, sent, failed };
     const messages = messagesOf(handle, file.size, sending);
     for await (const reported of connection.client.register(messages, { signal: watch.signal })) {
       watch.moved();
@@ -93,6 +95,7 @@ type Sending = Readonly<{
   chunkSize: number;
   fields: ClientFields;
   moved: () => void;
+  ownTime: AttemptWatch['ownTime'];
   sent: () => void;
   failed: (caught: DiskFailure) => void;
 }>;
@@ -100,12 +103,12 @@ type Sending = Readonly<{
 async function* messagesOf(
   handle: FileHandle,
   size: number,
-  { taskId, actionId, chunkSize, fields, moved, sent, failed }: Sending,
+  { taskId, actionId, chunkSize, fields, moved, ownTime, sent, failed }: Sending,
 ): AsyncGenerator<Message> {
   const pieces = piecesOf(handle, { first: 0, last: size - 1, pieceBytes: chunkSize });
   for (;;) {
     // The client wraps a failure of this generator in an error of its own, so the disk's failure is recorded beside it.
-    const piece = await onOwnDisk(pieces.next()).catch((caught: unknown) => {
+    const piece = await ownTime(onOwnDisk(pieces.next())).catch((caught: unknown) => {
       if (caught instanceof DiskFailure) failed(caught);
       throw caught;
     });

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { fileTooLarge } from '../../../../src/edges/rpc/too-large.ts';
 import { actionOver, begunUpload, finalize, type GatewayUnderTest, gatewayUnderTest } from '../gateway-under-test.ts';
@@ -69,4 +70,22 @@ it('an upload that no node takes for its size ends at once, each node asked twic
   const history = await historyOf(gateway.url, 'uploads', await begunUpload(gateway, bytes));
   expect(history.at(-1)?.status).toBe('sdk:failed');
   expect(asked).toBe(2);
+});
+
+it('an upload waits for busy nodes however long its tries of others took', async () => {
+  const busyMs = 400;
+  const slow: Misdeed = () => ({
+    async *register(requests) {
+      for await (const _ of requests);
+      await pause(1.5 * busyMs);
+      yield* [];
+    },
+  });
+  const storers = await serveNodes(good, [slow, busyFor(2)], (id) => finalize(gateway, id));
+  const chain = { storers: async () => await Promise.resolve({ nodes: storers, total: storers.length }) };
+  const gateway: GatewayUnderTest = await gatewayUnderTest({ chain, busyMs, stallMs: 60_000 });
+  onTestFinished(async () => await gateway[Symbol.asyncDispose]());
+  gateway.actions.set('7', await actionOver(bytes));
+  const history = await historyOf(gateway.url, 'uploads', await begunUpload(gateway, bytes));
+  expect(history.at(-1), JSON.stringify(history)).toMatchObject({ status: 'sdk:completed' });
 });
