@@ -1,11 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createYielding } from '../../kit/yielding.ts';
+import { createStalledAnswers } from '../rpc/stalled-answers.ts';
 import { traceAnswer } from './request-spans.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 /** Limits of what is read and dropped of a body that is too large, so that its sender gets to read the answer. */
-const drained = { bytes: 32 * 1024 * 1024, ms: 5_000 };
+const readOn = { bytes: 32 * 1024 * 1024, ms: 5_000 };
+
+/** A client that takes nothing of what is sent to it for so long is cut off. */
+const usualStallMs = 30_000;
 
 /** A body is longer than it may be; the rest of it is unread, so the answer has to be `sendUnread`. */
 export class BodyTooLarge extends Error {}
@@ -13,20 +17,24 @@ export class BodyTooLarge extends Error {}
 /**
  * A server for wires that have forms of their own, such as JSON-RPC: nothing but its bounds; not listening yet.
  *
- * What `answer` fails with is answered by `failed`; a connection for which that fails too is cut.
+ * What `answer` fails with is answered by `failed`; a connection for which that fails too is cut, and so is one whose
+ * client takes nothing of a response for `stallMs`.
  */
 export function createPlainServer(
   bounds: ServerOptions,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
   failed: (caught: unknown, response: ServerResponse) => Promise<void> | void,
+  stallMs = usualStallMs,
 ): Server {
-  return createServer(bounds, (request, response) => {
+  const stalled = createStalledAnswers(stallMs);
+  const server = createServer(bounds, (request, response) => {
     void traceAnswer(request, response, () =>
       answer(request, response)
         .catch(async (caught: unknown) => await failed(caught, response))
         .catch(() => void response.destroy()),
     );
   });
+  return server.on('connection', (socket) => stalled.watch(socket, () => socket.destroy()));
 }
 
 /** Text of a request's body; `count` receives the size of each piece; fails with `BodyTooLarge` beyond `mostBytes`. */
@@ -63,7 +71,7 @@ export function send(response: ServerResponse, status: number, body?: string, he
 /** Bytes of a long body that are sent in one go. */
 const bytesInPiece = 64 * 1024;
 
-/** The same for a body that may be long: other requests are answered while it is sent. */
+/** The same for a body that may be long: other requests are answered while it is sent, as fast as its client reads. */
 export async function sendInTurns(response: ServerResponse, status: number, body: string): Promise<void> {
   if (body.length <= bytesInPiece) return send(response, status, body);
   const bytes = Buffer.from(body);
@@ -71,9 +79,21 @@ export async function sendInTurns(response: ServerResponse, status: number, body
   const rest = createYielding();
   for (let at = 0; at < bytes.length && !response.destroyed; at += bytesInPiece) {
     await rest();
-    response.write(bytes.subarray(at, at + bytesInPiece));
+    if (!response.write(bytes.subarray(at, at + bytesInPiece))) await drained(response);
   }
   response.end();
+}
+
+/** Resolves once what was written is taken, or the connection has closed. */
+async function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => {
+    response.off('drain', done).off('close', done);
+    resolve();
+  };
+  response.on('drain', done).on('close', done);
+  await promise;
 }
 
 /**
@@ -88,12 +108,12 @@ export async function sendUnread(response: ServerResponse, status: number, body?
   if (body === undefined) response.flushHeaders();
   else response.write(body);
   const { req: request } = response;
-  const timer = setTimeout(() => request.destroy(), drained.ms);
+  const timer = setTimeout(() => request.destroy(), readOn.ms);
   let size = 0;
   try {
     for await (const piece of piecesOf(request)) {
       size += piece.length;
-      if (size > drained.bytes) break;
+      if (size > readOn.bytes) break;
     }
   } catch {
     // Its sender has gone, or takes too long.

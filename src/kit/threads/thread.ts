@@ -130,8 +130,9 @@ function codeOf(cause: unknown): 'UNAVAILABLE' | 'INTERNAL' {
   return isOurs && cause.code === 'UNAVAILABLE' ? 'UNAVAILABLE' : 'INTERNAL';
 }
 
-function reasonOf(cause: unknown, memoryMb = 0): string {
+function reasonOf(cause: unknown, memoryMb?: number): string {
   if (!(cause instanceof Error)) return String(cause);
   const isOutOfMemory = 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
-  return isOutOfMemory ? `it needs more than its ${memoryMb} MB of memory` : cause.message;
+  const memory = memoryMb === undefined ? 'the memory that this process may use' : `its ${memoryMb} MB of memory`;
+  return isOutOfMemory ? `it needs more than ${memory}` : cause.message;
 }

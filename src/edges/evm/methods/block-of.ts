@@ -8,13 +8,17 @@ import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 /** Which block is meant. */
 export type BlockId = Static<typeof blockId>;
 
-/** The block that is meant; undefined where the chain has none. No number means the latest. */
-export async function blockOf({ blocks }: MethodContext, id: BlockId = 'latest'): Promise<BlockHead | undefined> {
+/** The block that is meant; undefined where the chain has none. No number means the latest, which may be passed. */
+export async function blockOf(
+  { blocks }: MethodContext,
+  id: BlockId = 'latest',
+  latest?: BlockHead,
+): Promise<BlockHead | undefined> {
   if (typeof id === 'object' && 'blockHash' in id && 'blockNumber' in id)
     throw new RpcError(rpcCodes.invalidParameters, 'cannot specify both blockHash and blockNumber');
   const named = typeof id === 'string' ? id : 'blockHash' in id ? id.blockHash : id.blockNumber;
   if (named === 'earliest') return await blocks.byNumber(0n);
-  if (!named.startsWith('0x')) return await blocks.head();
+  if (!named.startsWith('0x')) return latest ?? (await blocks.head());
   return named.length === 66 ? await blocks.byHash(named) : await blocks.byNumber(BigInt(named));
 }
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { formOfLog } from '../chain/log-form.ts';
 import { hash, identifier } from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
-import { findLogs, logFilter, type LogFilter, logMatcher } from './logs.ts';
+import { findLogs, logConditionBytes, logFilter, type LogFilter, logMatcher } from './logs.ts';
 
 const filterId = { name: 'filter id', schema: identifier } as const;
 const changes = Type.Array(Type.Union([hash, Type.Object({ transactionHash: hash })]));
@@ -26,6 +26,7 @@ export const filterMethods: readonly Method[] = [
     handler: (context, filter) => {
       const matches = logMatcher(filter);
       return context.filters.add(context.caller, {
+        bytes: logConditionBytes(filter),
         all: async () => (await findLogs(context, filter)).map(formOfLog),
         begin: (add) =>
           context.news.onLogs((logs) => {

@@ -1,7 +1,7 @@
 import { hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { passes } from '../../../kit/errors.ts';
-import { poll } from '../../../kit/repeat.ts';
+import { wait } from '../../../kit/wait.ts';
 import { LongList } from '../../json-rpc/long-list.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 import type { Hex } from '../executor/outcome.ts';
@@ -20,7 +20,8 @@ async function receiptOf({ blocks }: MethodContext, wanted: string): Promise<unk
   return match && receipt && receiptForm(match.head, receipt);
 }
 
-const againMs = 50;
+/** How soon a receipt is read again where no block is reported. */
+const againMs = 1_000;
 /** Less than a request may take. */
 const longestWaitMs = 25_000;
 /** Code of EIP-7966: no block holds the transaction yet; the error's data is its hash. */
@@ -28,10 +29,29 @@ const notYet = 4;
 
 async function sendAndWait(context: MethodContext, raw: Hex, wantedMs = longestWaitMs): Promise<unknown> {
   const sent = await context.pool.submit(hexToBytes(raw));
-  const waiting = { everyMs: againMs, withinMs: Math.min(wantedMs, longestWaitMs) };
-  const receipt = await poll(() => receiptOf(context, sent).catch(unlessAway), waiting);
+  const receipt = await receiptWithin(context, sent, Math.min(wantedMs, longestWaitMs));
   if (receipt === undefined) throw new RpcError(notYet, 'the transaction is in no block yet', sent);
   return receipt;
+}
+
+/** The receipt of a transaction, read after each block until one holds it, its client has gone or the time is over. */
+async function receiptWithin(context: MethodContext, sent: string, withinMs: number): Promise<unknown> {
+  const { news, signal } = context;
+  const deadline = performance.now() + withinMs;
+  let next = new AbortController();
+  const stop = news.onBlock(() => next.abort());
+  try {
+    while (!signal.aborted) {
+      next = new AbortController();
+      const receipt = await receiptOf(context, sent).catch(unlessAway);
+      const leftMs = deadline - performance.now();
+      if (receipt !== undefined || leftMs <= 0) return receipt;
+      await wait(Math.min(againMs, leftMs), AbortSignal.any([signal, next.signal]));
+    }
+    return undefined;
+  } finally {
+    stop();
+  }
 }
 
 /** A store that is away for now says nothing about a transaction that was taken in. */

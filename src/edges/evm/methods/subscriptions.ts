@@ -5,14 +5,16 @@ import { headForm, transactionForm } from '../executor/block-forms.ts';
 import { identifier } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
-import { logCondition, logMatcher } from './logs.ts';
+import { conditionBytes, logCondition, logConditionBytes, logMatcher } from './logs.ts';
 
 type Report = (result: unknown) => void;
-type Kind = (context: MethodContext, option: unknown) => (report: Report) => () => void;
+type Start = (report: Report) => () => void;
+type Kind = (context: MethodContext, option: unknown) => Start;
 
+const mostHashes = 1000;
 const transactionsWanted = Type.Object({
   transactionHashes: Type.Optional(
-    Type.Union([Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })), Type.Null()]),
+    Type.Union([Type.Array(Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }), { maxItems: mostHashes }), Type.Null()]),
   ),
 });
 const [checkCondition, checkTransactions] = [Compile(logCondition), Compile(transactionsWanted)];
@@ -24,7 +26,9 @@ const kinds: Readonly<Record<string, Kind>> = {
     const condition = option ?? {};
     if (!checkCondition.Check(condition)) throw unfit('logs');
     const matches = logMatcher(condition);
-    return (tell) => context.news.onLogs((logs) => logs.filter(matches).forEach(tell));
+    return bounded(context, logConditionBytes(condition), (tell) =>
+      context.news.onLogs((logs) => logs.filter(matches).forEach(tell)),
+    );
   },
   newPendingTransactions: (context, option) => {
     if (option !== undefined && option !== null && typeof option !== 'boolean') throw unfit('newPendingTransactions');
@@ -41,13 +45,32 @@ const kinds: Readonly<Record<string, Kind>> = {
     if (!checkTransactions.Check(condition)) throw unfit('transactionReceipts');
     const { transactionHashes } = condition;
     const wanted = transactionHashes && new Set(transactionHashes.map((one) => one.toLowerCase()));
-    return (tell) =>
+    return bounded(context, conditionBytes(wanted?.size ?? 0), (tell) =>
       context.news.onReceipts((all) => {
         const receipts = all.filter(({ transactionHash: one }) => wanted?.has(one) ?? true);
         if (receipts.length > 0) tell(receipts);
-      });
+      }),
+    );
   },
 };
+
+/** Counts the condition of a subscription as its client's while it lasts. */
+const bounded =
+  ({ conditions, caller }: MethodContext, bytes: number, start: Start): Start =>
+  (tell) => {
+    const claim = conditions.enter(caller);
+    try {
+      claim.grow(bytes);
+    } catch (caught) {
+      claim.leave();
+      throw caught;
+    }
+    const end = start(tell);
+    return () => {
+      end();
+      claim.leave();
+    };
+  };
 
 const unfit = (kind: string): RpcError =>
   new RpcError(rpcCodes.invalidParameters, `invalid argument 1: not a valid option of ${kind}`);

@@ -15,15 +15,17 @@ function textOf(notice: unknown): string {
   return text;
 }
 
+/** Sends notifications, after `hold` once the response under way is sent. Neither waits nor throws. */
+export type Notices = Readonly<{ notify: (text: string) => void; hold: () => void }>;
+
 /** A connection that responds and also sends notifications; ends its subscriptions when it closes. */
 export class Connection {
-  readonly #send: (text: string) => void;
+  readonly #notices: Notices;
   readonly #subscriptions = new Map<string, () => void>();
   #isClosed = false;
 
-  /** `send` neither waits nor throws. */
-  constructor(send: (text: string) => void) {
-    this.#send = send;
+  constructor(notices: Notices) {
+    this.#notices = notices;
   }
 
   /**
@@ -36,11 +38,10 @@ export class Connection {
       throw new RpcError(rpcCodes.server, `more than ${mostSubscriptions} subscriptions on one connection`);
     const subscription = `0x${randomBytes(16).toString('hex').replace(/^0+/, '')}`;
     const notify = (result: unknown): void => {
-      setImmediate(() => {
-        if (this.#subscriptions.has(subscription))
-          this.#send(`${opening}{"subscription":"${subscription}","result":${textOf(result)}}}`);
-      });
+      if (!this.#isClosed)
+        this.#notices.notify(`${opening}{"subscription":"${subscription}","result":${textOf(result)}}}`);
     };
+    this.#notices.hold();
     if (!this.#isClosed) this.#subscriptions.set(subscription, start(notify));
     return subscription;
   }
@@ -51,6 +52,7 @@ export class Connection {
     return this.#subscriptions.delete(id.toLowerCase());
   }
 
+  /** Ends its subscriptions; safe to repeat. */
   close(): void {
     this.#isClosed = true;
     for (const end of this.#subscriptions.values()) end();

@@ -44,7 +44,7 @@ export function createDispatcher(
     const reads = boundReads(context.reads, { caller, signal });
     const attributes = { 'rpc.system.name': 'jsonrpc', 'rpc.method': name };
     return await span(name, { kind: 'server', attributes }, async () =>
-      method.call({ ...context, reads, caller, connection }, params),
+      method.call({ ...context, reads, caller, signal, connection }, params),
     );
   };
   const answer: Answer = async (one, turn, isFull) => {

@@ -26,6 +26,8 @@ export type FilterSource = Readonly<{
   begin: (add: (change: unknown) => void) => () => void;
   /** All that it finds, for `eth_getFilterLogs`; undefined where it is no filter for logs. */
   all?: () => Promise<readonly unknown[]>;
+  /** What its condition needs in memory; counts with what it collects. */
+  bytes?: number;
 }>;
 
 type Filter = {
@@ -61,12 +63,14 @@ export class Filters {
   /** Makes a filter and returns its id. Fails with an RpcError where its caller has too many, or all have. */
   add(caller: string, source: FilterSource): Hex {
     const usage = this.#callers.get(caller) ?? { caller, filters: 0, bytes: 0 };
+    const { bytes = 0 } = source;
     const { ofCaller, ofAll } = this.#bounds;
-    if (usage.filters >= ofCaller || this.#alive.size >= ofAll)
+    if (usage.filters >= ofCaller || this.#alive.size >= ofAll || this.#exceeds(usage, bytes))
       throw new RpcError(rpcCodes.limit, `too many filters (${usage.filters} of your own); uninstall some`);
     const id: Hex = `0x${randomBytes(16).toString('hex').replace(/^0+/, '')}`;
     const filter: Filter = { source, usage, changes: [], bytes: 0, isFull: false, end: () => undefined };
     usage.filters += 1;
+    this.#count(usage, bytes);
     this.#callers.set(caller, usage);
     this.#alive.set(id, filter);
     filter.end = source.begin((change) => this.#collect(filter, change));
@@ -105,21 +109,28 @@ export class Filters {
   #collect(filter: Filter, change: unknown): void {
     if (filter.isFull) return;
     const bytes = sizeOf(change);
-    const { bytesOfCaller, bytesOfAll } = this.#bounds;
-    if (filter.usage.bytes + bytes > bytesOfCaller || this.#bytes + bytes > bytesOfAll) {
+    if (this.#exceeds(filter.usage, bytes)) {
       filter.isFull = true;
       this.#empty(filter);
       return;
     }
     filter.changes.push(change);
     filter.bytes += bytes;
-    filter.usage.bytes += bytes;
+    this.#count(filter.usage, bytes);
+  }
+
+  #exceeds({ bytes: own }: Usage, bytes: number): boolean {
+    const { bytesOfCaller, bytesOfAll } = this.#bounds;
+    return own + bytes > bytesOfCaller || this.#bytes + bytes > bytesOfAll;
+  }
+
+  #count(usage: Usage, bytes: number): void {
+    usage.bytes += bytes;
     this.#bytes += bytes;
   }
 
   #empty(filter: Filter): void {
-    filter.usage.bytes -= filter.bytes;
-    this.#bytes -= filter.bytes;
+    this.#count(filter.usage, -filter.bytes);
     filter.bytes = 0;
     filter.changes = [];
   }
@@ -127,6 +138,7 @@ export class Filters {
   #forget(filter: Filter): void {
     filter.end();
     this.#empty(filter);
+    this.#count(filter.usage, -(filter.source.bytes ?? 0));
     filter.usage.filters -= 1;
     if (filter.usage.filters === 0) this.#callers.delete(filter.usage.caller);
   }

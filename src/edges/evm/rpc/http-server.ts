@@ -17,8 +17,8 @@ const cors = {
   'access-control-max-age': '600',
 };
 
-/** The dispatcher of requests, the origins that may send them, and the bounds of requests under way. */
-export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: CallIntake }>;
+/** The dispatcher of requests, the origins that may send them, and the bounds of requests and of unread responses. */
+export type RpcServing = Readonly<{ dispatch: Dispatcher; origins: Origins; intake: CallIntake; unread: CallIntake }>;
 
 /** Returns whether a request is from a page of one of the origins, or from no page at all. */
 export const mayRequest = ({ headers }: IncomingMessage, origins: Origins): boolean =>
@@ -28,9 +28,10 @@ export const mayRequest = ({ headers }: IncomingMessage, origins: Origins): bool
  * Makes the server of JSON-RPC over HTTP; it does not listen yet.
  *
  * A request of a page of another origin than `origins` gets 403 and is not executed: a browser would only hide the
- * response from the page. The work of a request ends with its connection.
+ * response from the page. The work of a request ends with its connection. A client that takes nothing of a response for
+ * `stallMs` is cut off.
  */
-export function createHttpServer(serving: RpcServing): Server {
+export function createHttpServer(serving: RpcServing, stallMs?: number): Server {
   const { origins } = serving;
   return createPlainServer(
     bounds,
@@ -44,6 +45,7 @@ export function createHttpServer(serving: RpcServing): Server {
       if (toAppError(caught).code !== 'TOO_MANY_REQUESTS') throw caught;
       send(response, 429, errorText('null', errorBody(caught)), { 'retry-after': '1' });
     },
+    stallMs,
   );
 }
 
@@ -61,12 +63,15 @@ async function handle(request: IncomingMessage, response: ServerResponse, servin
   if (!isJson(request)) return send(response, 415, undefined, { accept: 'application/json' });
   const caller = callerOf(request.socket.remoteAddress ?? '');
   const admitted = serving.intake.enter(caller);
+  const unread = serving.unread.enter(caller);
   try {
     const body = await readBody(request, mostBodyBytes, admitted.grow);
     const answer = await serving.dispatch(body, { caller, signal: closing(response) });
-    if (answer === undefined) send(response, 204);
-    else await sendInTurns(response, 200, answer);
+    if (answer === undefined) return send(response, 204);
+    unread.grow(answer.length);
+    await sendInTurns(response, 200, answer);
   } finally {
+    unread.leave();
     admitted.leave();
   }
 }

@@ -9,6 +9,7 @@ import type { Namespace } from '../namespaces.ts';
 import type { Catalogue, Described, Parameter } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import type { Filters } from './filters.ts';
+import type { CallIntake } from './intake.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/rpc-error.ts';
 import type { PendingPool } from '../chain/pending-pool.ts';
 
@@ -27,16 +28,20 @@ export type MethodContext = Readonly<{
   enabled: ReadonlySet<Namespace>;
   news: News;
   filters: Filters;
+  /** Bounds the conditions of subscriptions. */
+  conditions: CallIntake;
   /** Of what can be called here. */
   catalogue: () => Catalogue;
   /** Address of the client, by which it is bounded. */
   caller: string;
+  /** Aborts once no client waits for the response any more. */
+  signal: AbortSignal;
   /** That the request came on, where it is one that stays. */
   connection?: Connection | undefined;
 }>;
 
 /** The same, of all requests. */
-export type ServedContext = Omit<MethodContext, 'caller' | 'connection'>;
+export type ServedContext = Omit<MethodContext, 'caller' | 'signal' | 'connection'>;
 
 type ValuesOf<P extends readonly Parameter[]> = {
   [K in keyof P]: P[K] extends { optional: true } ? Static<P[K]['schema']> | undefined : Static<P[K]['schema']>;

@@ -8,7 +8,7 @@ import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { Filters } from './filters.ts';
 import { createHttpServer } from './http-server.ts';
-import { CallIntake } from './intake.ts';
+import { CallIntake, conditionBounds, unreadBounds } from './intake.ts';
 import type { ServedContext } from './registry.ts';
 import { createWebSocketServer } from './websocket-server.ts';
 
@@ -38,20 +38,21 @@ export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promi
  * const { url, wsUrl, stop } = await serveRpc(context, { host: '127.0.0.1', httpPort: 8545, wsPort: 8546, logger });
  */
 export async function serveRpc(
-  context: Omit<ServedContext, 'filters' | 'catalogue'>,
+  context: Omit<ServedContext, 'filters' | 'conditions' | 'catalogue'>,
   position: RpcPosition,
 ): Promise<ServedRpc> {
   const { host, httpPort, wsPort, origins = '*', logger, messageMs, onAsked } = position;
   const filters = new Filters();
+  const conditions = new CallIntake(conditionBounds);
   const { version, enabled } = context;
   let url = '';
   const catalogue = (): Catalogue => catalogueOf(methods, { version, url, enabled });
-  const dispatcher = createDispatcher(methods, { ...context, filters, catalogue }, { logger, messageMs });
+  const dispatcher = createDispatcher(methods, { ...context, filters, conditions, catalogue }, { logger, messageMs });
   const dispatch: Dispatcher = async (text, sender) => {
     onAsked?.();
     return await dispatcher(text, sender);
   };
-  const serving = { dispatch, origins, intake: new CallIntake() };
+  const serving = { dispatch, origins, intake: new CallIntake(), unread: new CallIntake(unreadBounds) };
   const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving)];
   const stop = async (): Promise<void> => {
     filters.close();

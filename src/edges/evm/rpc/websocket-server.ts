@@ -4,10 +4,12 @@ import { Connection } from './connection.ts';
 import { callerOf } from '../../../kit/net-address.ts';
 import { mayRequest, type RpcServing } from './http-server.ts';
 import type { Admitted } from './intake.ts';
+import { Outbox } from './outbox.ts';
 
-/** Of one message, of what a slow reader may leave unread, of connections, and of requests that wait on one. */
-const most = { messageBytes: 5 * 1024 * 1024, unreadBytes: 16 * 1024 * 1024, connections: 1024, waiting: 1000 };
-const pingMs = 30_000;
+/** Of one message, of connections, and of requests that wait on one. */
+const most = { messageBytes: 5 * 1024 * 1024, connections: 1024, waiting: 1000 };
+/** How long a client may leave a ping unanswered, and at how many looks in a row within that time. */
+const silence = { ms: 30_000, looks: 4 };
 /** Close codes of RFC 6455. */
 const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
 
@@ -15,10 +17,10 @@ const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
  * Makes the server of JSON-RPC over WebSocket; it does not listen yet.
  *
  * Requests of one connection are answered in their order. A client that reads slower than the server sends is
- * disconnected, never waited for, and so is one that does not answer a ping within 30 seconds. Pages of other origins
- * than `origins` get HTTP 403. Closing the server cuts every connection.
+ * disconnected, never waited for, and so is one that does not answer a ping within `silenceMs`, while this process did
+ * not stand still. Pages of other origins than `origins` get HTTP 403. Closing the server cuts every connection.
  */
-export function createWebSocketServer(serving: RpcServing): Server {
+export function createWebSocketServer(serving: RpcServing, { silenceMs = silence.ms } = {}): Server {
   const server = createServer((_, response) => {
     response.writeHead(426, { connection: 'close', upgrade: 'websocket' }).end();
   });
@@ -28,36 +30,38 @@ export function createWebSocketServer(serving: RpcServing): Server {
     perMessageDeflate: false,
     verifyClient: ({ req }, answer) => answer(mayRequest(req, serving.origins), 403),
   });
-  const unanswered = new WeakSet<WebSocket>();
-  const ping = (socket: WebSocket): void => {
-    if (unanswered.has(socket)) return socket.terminate();
-    unanswered.add(socket);
-    socket.ping();
+  // Looks are counted, not time: between two of them whatever has come is read, also after this process stood still.
+  const silentLooks = new WeakMap<WebSocket, number>();
+  const look = (socket: WebSocket): void => {
+    const looks = silentLooks.get(socket) ?? 0;
+    if (looks >= silence.looks) return socket.terminate();
+    if (looks === 0) socket.ping();
+    silentLooks.set(socket, looks + 1);
   };
-  const pinging = setInterval(() => sockets.clients.forEach(ping), pingMs);
+  const looking = setInterval(() => sockets.clients.forEach(look), silenceMs / silence.looks);
   sockets.on('connection', (socket, { socket: { remoteAddress = '' } }) => {
     if (sockets.clients.size > most.connections) socket.close(codes.tryAgain, 'too many connections');
     else serve(socket, callerOf(remoteAddress), serving);
-    socket.on('pong', () => unanswered.delete(socket));
+    socket.on('pong', () => silentLooks.delete(socket));
   });
   sockets.on('error', () => undefined);
   const close = server.close.bind(server);
   server.close = (done) => {
-    clearInterval(pinging);
+    clearInterval(looking);
     for (const socket of sockets.clients) socket.terminate();
     return close(done);
   };
   return server;
 }
 
-function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServing): void {
-  const send = (text: string): void => {
-    if (socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount > most.unreadBytes) return socket.terminate();
-    socket.send(text);
-  };
-  const connection = new Connection(send);
+function serve(socket: WebSocket, caller: string, { dispatch, intake, unread }: RpcServing): void {
   const gone = new AbortController();
+  const cut = (): void => {
+    socket.terminate();
+    end();
+  };
+  const outbox = new Outbox(socket, { share: unread.enter(caller), cut });
+  const connection = new Connection(outbox);
   const sender = { caller, connection, signal: gone.signal };
   const inFlight = new Set<Admitted>();
   let waiting = 0;
@@ -65,7 +69,8 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
   const answer = async (text: string, admitted: Admitted): Promise<void> => {
     try {
       const answered = socket.readyState === socket.OPEN ? await dispatch(text, sender) : undefined;
-      if (answered !== undefined) send(answered);
+      if (answered !== undefined) outbox.send(answered);
+      outbox.release();
     } catch {
       // The dispatcher answers every fault of a request; what is left is ours, and this connection ends with it.
       socket.terminate();
@@ -76,11 +81,13 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake }: RpcServi
   };
   // Malformed frames and messages that are too long; `ws` closes the connection itself.
   socket.on('error', () => undefined);
-  socket.on('close', () => {
+  const end = (): void => {
     gone.abort();
     for (const one of inFlight) one.leave();
     connection.close();
-  });
+    outbox.close();
+  };
+  socket.on('close', end);
   socket.on('message', (data, isBinary) => {
     if (isBinary) return socket.close(codes.unsupported, 'requests are text');
     waiting += 1;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { CallIntake } from '../../../../src/edges/evm/rpc/intake.ts';
+import { CallIntake, unreadBounds } from '../../../../src/edges/evm/rpc/intake.ts';
 import { createWebSocketServer } from '../../../../src/edges/evm/rpc/websocket-server.ts';
 import { listen } from '../../../../src/kit/listen.ts';
 import { until } from '../../../support/polling.ts';
@@ -10,6 +10,7 @@ const server = createWebSocketServer({
   dispatch: (text) => Promise.resolve(`answer to ${text}`),
   origins: '*',
   intake: new CallIntake(),
+  unread: new CallIntake(unreadBounds),
 });
 const opened: WebSocket[] = [];
 afterAll(() => {
