@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createYielding } from '../../kit/yielding.ts';
-import { createStalledAnswers } from '../rpc/stalled-answers.ts';
+import { watchAnswer } from '../rpc/stalled-answers.ts';
 import { traceAnswer } from './request-spans.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -26,7 +26,6 @@ export function createPlainServer(
   failed: (caught: unknown, response: ServerResponse) => Promise<void> | void,
   stallMs = usualStallMs,
 ): Server {
-  const stalled = createStalledAnswers(stallMs);
   const server = createServer(bounds, (request, response) => {
     void traceAnswer(request, response, () =>
       answer(request, response)
@@ -34,7 +33,7 @@ export function createPlainServer(
         .catch(() => void response.destroy()),
     );
   });
-  return server.on('connection', (socket) => stalled.watch(socket, () => socket.destroy()));
+  return server.on('connection', (socket) => watchAnswer(socket, stallMs, () => socket.destroy()));
 }
 
 /** Text of a request's body; `count` receives the size of each piece; fails with `BodyTooLarge` beyond `mostBytes`. */
