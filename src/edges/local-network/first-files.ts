@@ -75,7 +75,7 @@ export async function storeFirstFiles(options: FirstFilesOptions): Promise<void>
     const file = { dataHash: hasher.digest(), size: bytes.length, fileName: name, isPublic: true };
     const match = await findAction(chain, await listed(), file.dataHash);
     if (match?.isStored) return;
-    const actionId = match?.id ?? (await registerAction(createSigner(reading), key, file)).actionId;
+    const actionId = match?.id ?? (await registerAction(createSigner(reading, { signal }), key, file)).actionId;
     await give(chain, { actionId, bytes, signal });
     logger.info({ file: name, action: actionId }, 'local network stored a file');
   };

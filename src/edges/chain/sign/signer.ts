@@ -49,14 +49,20 @@ const denom = 'ulume';
 const nodeInfoPath = '/cosmos/base/tendermint/v1beta1/node_info';
 const transactionsPath = '/cosmos/tx/v1beta1/txs';
 
+/** How long an accepted transaction may wait for its block, two minutes unless set, and what ends the wait before. */
+type SignerOptions = Readonly<{ sealedWithinMs?: number | undefined; signal?: AbortSignal | undefined }>;
+
 /**
- * A signer over the client of a chain; an accepted transaction may wait up to `sealedWithinMs` for its block.
+ * A signer over the client of a chain.
  *
  * @example await createSigner(createChainClient(url, profile)).send(key, [message])
  */
-export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWithinMs): Signer {
+export function createSigner(
+  chain: ChainClient,
+  { sealedWithinMs = usualSealedWithinMs, signal = new AbortController().signal }: SignerOptions = {},
+): Signer {
   const find = async (path: string, query?: Readonly<Record<string, string>>): Promise<unknown> =>
-    (await chain.session().find(path, query && { query }))?.body;
+    (await chain.session(signal).find(path, query && { query }))?.body;
   const account = async (address: string): Promise<ShownAccount | undefined> => {
     const shown = asObject(asObject(await find(`/cosmos/auth/v1beta1/account_info/${address}`))?.['info']);
     if (shown === undefined) return undefined;
@@ -64,11 +70,7 @@ export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWit
     const balance = BigInt(textOf(asObject(coins?.['balance'])?.['amount'], '0'));
     return { number: Number(shown['account_number']), sequence: Number(shown['sequence']), balance };
   };
-  const signed = async (
-    key: PrivateKey,
-    messages: readonly Message[],
-    expected: number | undefined,
-  ): Promise<Uint8Array> => {
+  const signed = async (key: PrivateKey, messages: readonly Message[], expected?: number): Promise<Uint8Array> => {
     const signer = accountOf(publicKeyOf(key));
     const known = await account(signer);
     if (!known) throw new AppError('INVALID_ARGUMENT', `The chain does not know the account ${signer}: fund it first`);
@@ -81,20 +83,6 @@ export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWit
       sequence: expected ?? sequence,
     });
   };
-  /** An answer that is behind shows a sequence which is used up; the refusal names the one that the chain expects. */
-  const inSequence = async <T>(
-    key: PrivateKey,
-    messages: readonly Message[],
-    use: (bytes: Uint8Array) => Promise<T>,
-  ): Promise<T> => {
-    try {
-      return await use(await signed(key, messages, undefined));
-    } catch (caught) {
-      const expected = expectedSequence(caught);
-      if (expected === undefined) throw caught;
-      return await use(await signed(key, messages, expected));
-    }
-  };
   return {
     account,
     actionFee: async (kilobytes) => {
@@ -102,30 +90,61 @@ export function createSigner(chain: ChainClient, sealedWithinMs = usualSealedWit
       return BigInt(textOf(answer?.['amount'], '0'));
     },
     send: async (key, messages) =>
-      await inSequence(key, messages, async (bytes) => await broadcast(chain.session(), bytes, sealedWithinMs)),
+      await inSequence(
+        (expected) => signed(key, messages, expected),
+        async (bytes) => await broadcast(chain.session(signal), bytes, { sealedWithinMs, signal }),
+      ),
     simulate: async (key, messages) =>
-      await inSequence(key, messages, async (bytes) => {
-        const sent = { tx_bytes: base64Of(bytes) };
-        await chain.session().post('/cosmos/tx/v1beta1/simulate', sent).catch(asRefusal);
-      }),
+      await inSequence(
+        (expected) => signed(key, messages, expected),
+        async (bytes) => {
+          const sent = { tx_bytes: base64Of(bytes) };
+          await chain.session(signal).post('/cosmos/tx/v1beta1/simulate', sent).catch(asRefusal);
+        },
+      ),
     program: async () =>
       textOf(asObject(asObject(await find(nodeInfoPath))?.['application_version'])?.['app_name'], ''),
   };
 }
 
+/** An answer that is behind shows a sequence which is used up; the refusal names the one that the chain expects. */
+async function inSequence<T>(
+  sign: (expected?: number) => Promise<Uint8Array>,
+  use: (bytes: Uint8Array) => Promise<T>,
+): Promise<T> {
+  try {
+    return await use(await sign());
+  } catch (caught) {
+    const expected = expectedSequence(caught);
+    if (expected === undefined) throw caught;
+    return await use(await sign(expected));
+  }
+}
+
 /** Sends by SYNC and polls, which every chain of the kind answers; BLOCK is gone from newer ones. */
-async function broadcast(session: ChainSession, bytes: Uint8Array, sealedWithinMs: number): Promise<Sealed> {
+async function broadcast(
+  session: ChainSession,
+  bytes: Uint8Array,
+  { sealedWithinMs, signal }: Readonly<{ sealedWithinMs: number; signal: AbortSignal }>,
+): Promise<Sealed> {
   const sent = { tx_bytes: base64Of(bytes), mode: 'BROADCAST_MODE_SYNC' };
   const received = responseIn((await session.post(transactionsPath, sent)).body);
   if (received.code !== isKnownCode) requireCarriedOut(received);
-  const sealed = await untilSealed(session, hashOf(bytes), performance.now() + sealedWithinMs);
+  const sealed = await untilSealed(session, hashOf(bytes), { until: performance.now() + sealedWithinMs, signal });
   requireCarriedOut(sealed);
   return sealed;
 }
 
-async function untilSealed(session: ChainSession, hash: string, until: number): Promise<Sealed> {
-  const { signal } = new AbortController();
-  for (let pause = pollMs.least; performance.now() < until; pause = Math.min(2 * pause, pollMs.most)) {
+async function untilSealed(
+  session: ChainSession,
+  hash: string,
+  { until, signal }: Readonly<{ until: number; signal: AbortSignal }>,
+): Promise<Sealed> {
+  for (
+    let pause = pollMs.least;
+    performance.now() < until && !signal.aborted;
+    pause = Math.min(2 * pause, pollMs.most)
+  ) {
     // A chain that does not answer now may do so before the time is over.
     const answer = await session.find(`${transactionsPath}/${hash}`).catch((caught: unknown) => {
       if (!(caught instanceof ChainFailure)) throw caught;

@@ -111,6 +111,16 @@ describe('a transaction of ours', () => {
     const sending = signerAt(url, { sealedWithinMs: 100 }).send(key, [message]);
     await expect(sending).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/unknown/) });
   });
+
+  it('is waited for no longer than its signal allows', { tags: ['S1.chain.sync'] }, async () => {
+    const { url, seen } = await realChain({ blocksAfter: Infinity });
+    const ending = new AbortController();
+    const sending = signerAt(url, { signal: ending.signal }).send(key, [message]);
+    sending.catch(() => undefined);
+    await expect.poll(() => seen.size).toBe(1);
+    ending.abort();
+    await expect(sending).rejects.toThrow();
+  });
 });
 
 it('the price of an action is asked for below the prefix of the network', { tags: ['S1.chain.sync'] }, async () => {
