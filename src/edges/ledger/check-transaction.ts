@@ -15,10 +15,20 @@ export function checkTransaction(sent: SentTransaction, { state, chainId, ...ant
   const { transaction, bytes } = sent;
   if (bytes.length > mostBytes)
     return { code: 21, log: `transaction size ${bytes.length} is above ${mostBytes} bytes: tx too large` };
-  return wrongAddress(sent) ?? refusalOf(state, transaction, ante) ?? wrongSignature(sent, { state, chainId });
+  return (
+    wrongAddress(sent) ??
+    wrongPayer(sent) ??
+    refusalOf(state, transaction, ante) ??
+    wrongSignature(sent, { state, chainId })
+  );
 }
 
-/** Why the chain does not take the addresses of a transaction's transfers; undefined when it does. */
+/**
+ * Why the chain does not take the addresses of a transaction's transfers; undefined when it does.
+ *
+ * Accounts are named by the text of their address, in small letters: in capitals it would be another account, which
+ * the virtual machine takes for the same one.
+ */
 export function wrongAddress({ transaction }: Pick<SentTransaction, 'transaction'>): Refusal | undefined {
   for (const message of transaction.messages) {
     if (message['@type'] !== '/cosmos.bank.v1beta1.MsgSend') continue;
@@ -26,9 +36,19 @@ export function wrongAddress({ transaction }: Pick<SentTransaction, 'transaction
       const decoded = bytesOf(prefixes.account, address);
       if ('problem' in decoded)
         return { code: 7, log: `invalid address ${address}: ${decoded.problem}: invalid address` };
+      if (address !== address.toLowerCase())
+        return { code: 7, log: `invalid address ${address}: write it in small letters: invalid address` };
     }
   }
   return undefined;
+}
+
+/** Whoever is to pay the fee for the signer is never asked here, so such a transaction is not taken. */
+function wrongPayer({ transaction: { signer }, feePayer, feeGranter }: SentTransaction): Refusal | undefined {
+  if (feePayer !== '' && feePayer !== signer)
+    return { code: 4, log: 'wrong number of signers; expected 2, got 1: unauthorized' };
+  if (feeGranter === '') return undefined;
+  return { code: 38, log: `${feeGranter} does not allow to pay fees for ${signer}: fee-grant not found: not found` };
 }
 
 function wrongSignature(

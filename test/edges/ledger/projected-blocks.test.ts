@@ -115,6 +115,13 @@ describe('blocks of the read model are those that a chain in memory has', () => 
       }
   });
 
+  test('a page that lies beyond every number of the database', async () => {
+    const page = { order: 'asc', offset: 1e20, limit: 100 } as const;
+    const beyond = await projected.search(parseQuery('tx.height>0'), page, upTo);
+    expect(beyond).toEqual(await memory.search(parseQuery('tx.height>0'), page, upTo));
+    expect(beyond).toMatchObject({ total: hashes.length, transactions: [] });
+  });
+
   test('a search by hash, with what else it wants', async () => {
     for (const more of ['', ' AND tx.height>=1', ' AND tx.height<1', ' AND nothing.here EXISTS']) {
       const conditions = parseQuery(`tx.hash='${hashes[3]?.toLowerCase()}'${more}`);

@@ -128,6 +128,12 @@ describe('GET /cosmos/tx/v1beta1/txs', () => {
     });
   });
 
+  test('refuses a zero byte, which no text of the database holds', async () => {
+    const { status, body } = await ask(ledger, '/cosmos/tx/v1beta1/txs?query=message.action%3D%27%00%27');
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ code: 13, message: expect.stringContaining('zero byte') });
+  });
+
   test('a hash is found in lower case as well', async () => {
     const [hash = ''] = (await search('action_registered.action_id=1')).hashes;
     const { status } = await ask(ledger, `/cosmos/tx/v1beta1/txs/${hash.toLowerCase()}`);

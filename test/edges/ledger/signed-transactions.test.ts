@@ -56,6 +56,14 @@ const account = async (address: string) => {
   return (body as { account: { sequence: string; account_number: string; pub_key: unknown } }).account;
 };
 
+const send = (recipient: string) =>
+  ({
+    '@type': '/cosmos.bank.v1beta1.MsgSend',
+    from_address: cosmos.account,
+    to_address: recipient,
+    amount: [{ denom: 'ulume', amount: '7' }],
+  }) as const;
+
 /** A transfer by a development account, right but for what is changed. */
 async function transfer(changes: Partial<Parameters<typeof signTransaction>[1]> = {}, from = cosmos): Promise<string> {
   if (!from) throw new AppError('INTERNAL', 'nobody signs');
@@ -121,6 +129,11 @@ describe('POST /cosmos/tx/v1beta1/txs', () => {
     ['no gas', { gasLimit: 0 }, 11],
     ['a long memo', { memo: 'x'.repeat(300) }, 12],
     ['no message', { messages: [] }, 18],
+    ['a recipient in capitals', { messages: [send(vectors.recipient.toUpperCase())] }, 7],
+    ['a recipient of half a byte', { messages: [send('lumera1phlvxl6')] }, 7],
+    ['a recipient of no bytes', { messages: [send('lumera15szjde')] }, 7],
+    ['a fee that another account is to pay', { payer: vectors.recipient }, 4],
+    ['a fee that nobody granted', { granter: vectors.recipient }, 38],
   ])('refuses %s with the code of the chain and changes nothing', async (_, changes, code) => {
     const [{ height }, before] = [ledger.status(), await account(cosmos.account)];
     const answer = await broadcast(await transfer(changes));
@@ -177,13 +190,7 @@ describe('POST /cosmos/tx/v1beta1/simulate', () => {
   });
 
   test('refuses a recipient that is no address, as the chain does', async () => {
-    const message = {
-      '@type': '/cosmos.bank.v1beta1.MsgSend',
-      from_address: cosmos.account,
-      to_address: 'nobody',
-      amount: [{ denom: 'ulume', amount: '7' }],
-    } as const;
-    const tx_bytes = await transfer({ messages: [message] });
+    const tx_bytes = await transfer({ messages: [send('nobody')] });
     const { status, body } = await post('/cosmos/tx/v1beta1/simulate', { tx_bytes });
     expect(status).toBe(500);
     expect(body).toMatchObject({ code: 2, message: expect.stringContaining('invalid address nobody') });

@@ -23,7 +23,9 @@ export function bytesOf(prefix: string, address: string): { bytes: Uint8Array } 
   if (decoded === undefined) return { problem: 'decoding bech32 failed: invalid checksum' };
   if (decoded.prefix !== prefix)
     return { problem: `hrp does not match bech32 prefix: expected '${prefix}' got '${decoded.prefix}'` };
-  return { bytes: bech32.fromWords(decoded.words) };
+  const bytes = bech32.fromWordsUnsafe(decoded.words);
+  if (!bytes) return { problem: 'decoding bech32 failed: invalid incomplete group' };
+  return bytes.length === 0 ? { problem: 'addresses cannot be empty' } : { bytes };
 }
 
 /** The 20 bytes of an account as the virtual machine writes them; undefined for an address of another length. */

@@ -13,6 +13,9 @@ export type SentTransaction = Readonly<{
   bytes: Uint8Array;
   hash: string;
   transaction: Transaction;
+  /** Accounts that are to pay the fee in the signer's place; empty for none. */
+  feePayer: string;
+  feeGranter: string;
   /** The bytes that its signature must be over, once chain and account are known. */
   signBytes: (binding: Binding) => Uint8Array;
 }>;
@@ -80,7 +83,8 @@ function decode(bytes: Uint8Array, known: typeof modes): SentTransaction {
   const amino = { messages, memo, sequence, fee: { amount: fee, gas: String(gasLimit) }, timeoutHeight };
   const signBytes = (binding: Binding): Uint8Array =>
     mode === 'SIGN_MODE_DIRECT' ? directSignBytes(raw, binding) : aminoSignBytes(amino, binding);
-  return { bytes, hash: hashOf(bytes), transaction, signBytes };
+  const { payer: feePayer = '', granter: feeGranter = '' } = auth.fee ?? {};
+  return { bytes, hash: hashOf(bytes), transaction, feePayer, feeGranter, signBytes };
 }
 
 /** The transaction that a block of the log holds; fails for data that an older version wrote. */
@@ -140,11 +144,13 @@ export type UnsignedTransaction = Binding &
     gasLimit: number;
     memo?: string;
     mode?: SignMode;
+    payer?: string;
+    granter?: string;
   }>;
 
 /** The bytes of a signed transaction. */
 export function signTransaction(key: PrivateKey, draft: UnsignedTransaction): Uint8Array {
-  const { messages, memo = '', mode = 'SIGN_MODE_DIRECT', sequence, fee, gasLimit } = draft;
+  const { messages, memo = '', mode = 'SIGN_MODE_DIRECT', sequence, fee, gasLimit, payer = '', granter = '' } = draft;
   const { type, key: text } = publicKeyOf(key);
   const pubKey = create(PubKeySchema, { key: Buffer.from(text, 'base64') });
   const bodyBytes = toBinary(
@@ -164,7 +170,7 @@ export function signTransaction(key: PrivateKey, draft: UnsignedTransaction): Ui
           sequence: BigInt(sequence),
         },
       ],
-      fee: { amount: fee.map((coin) => ({ ...coin })), gasLimit: BigInt(gasLimit) },
+      fee: { amount: fee.map((coin) => ({ ...coin })), gasLimit: BigInt(gasLimit), payer, granter },
     }),
   );
   const amino = { messages, memo, sequence, fee: { amount: fee, gas: String(gasLimit) }, timeoutHeight: 0 };

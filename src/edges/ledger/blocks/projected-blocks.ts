@@ -76,7 +76,8 @@ function searchBy({ query, transaction, whole }: Search): SealedBlocks['search']
       const all = read.filter((one) => attributes.every((condition) => hasAttribute(one, condition)));
       return pageOf(all, page);
     }
-    const search = { ...page, terms: attributes.map(termsOf), from, to };
+    const offset = Math.min(page.offset, Number.MAX_SAFE_INTEGER);
+    const search = { ...page, offset, terms: attributes.map(termsOf), from, to };
     const unindexed = attributes.filter((condition) => !isMatchByTerm(condition));
     if (unindexed.length > 0) return pageOf(await examine({ query, whole }, { search, unindexed }, upTo), page);
     const { total, transactions } = await query(new MatchingTransactions(search), upTo);

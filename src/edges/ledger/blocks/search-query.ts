@@ -15,6 +15,7 @@ const grammar = /\s*([A-Za-z_][\w.]*)\s*(?:(EXISTS)(?=\s|$)|(>=|<=|=|>|<)\s*(?:'
 export function parseQuery(text: string): Condition[] {
   if (text.trim() === '') fail(13, 'query cannot be empty');
   if (text.length > maxLength) fail(13, `failed to search for txs: query is longer than ${maxLength} characters`);
+  if (text.includes('\0')) fail(13, 'failed to search for txs: no value holds a zero byte');
   const conditions: Condition[] = [];
   for (let at = 0; at < text.length;) {
     if (conditions.length > 0) at = afterAnd(text, at);
