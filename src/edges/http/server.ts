@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type ConnectionError } from 'fastify';
@@ -60,8 +61,9 @@ export function createServer(options: ServerOptions): App {
   if (bodyBytes === undefined) readNoBodies(app);
   else readJson(app);
   if (isTracing()) traceRequests(app);
+  const waiting = waitingConnections(app);
   app.addHook('preClose', (done) => {
-    endIdleConnections(app);
+    endIdleConnections(app, waiting);
     done();
   });
   void app.register(rateLimit, { global: false, errorResponseBuilder: tooMany });
@@ -76,11 +78,32 @@ export function createServer(options: ServerOptions): App {
 
 /**
  * Ends connections that become idle while a server closes: Node ends only those that are idle when closing begins, and
- * one whose request is answered after that would hold the end until its client lets go of it.
+ * one whose request is answered after that would hold the end until its client lets go of it. One that has sent no
+ * whole request yet is not idle to Node either, and nobody ends it any more.
  */
-function endIdleConnections({ server }: Pick<App, 'server'>): void {
-  const timer = setInterval(() => server.closeIdleConnections(), idleEachMs);
+function endIdleConnections({ server }: Pick<App, 'server'>, waiting: ReadonlySet<Socket>): void {
+  const end = (): void => {
+    server.closeIdleConnections();
+    for (const socket of waiting) socket.destroy();
+  };
+  end();
+  const timer = setInterval(end, idleEachMs);
   server.once('close', () => clearInterval(timer));
+}
+
+/** Connections that no request has come of since they were opened, or since the last one was answered. */
+function waitingConnections({ server }: Pick<App, 'server'>): ReadonlySet<Socket> {
+  const waiting = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    waiting.add(socket);
+    socket.once('close', () => waiting.delete(socket));
+  });
+  server.on('request', (request: IncomingMessage, answer: ServerResponse) => {
+    const { socket } = request;
+    waiting.delete(socket);
+    answer.once('close', () => request.complete && !socket.destroyed && waiting.add(socket));
+  });
+  return waiting;
 }
 
 /** The readers of those parts of a request that a route has a schema for; the others are not validated. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -68,6 +70,24 @@ describe('createApp', () => {
     expect((await ask(`${one}/metrics`)).body).toContain(
       'annals_http_requests_total{network="test",route="/healthz",method="GET",status="200"} 1',
     );
+  });
+
+  it.each([
+    { what: 'has said nothing', said: '' },
+    { what: 'has said half of a request', said: 'GET / HTTP/1.1\r\nHost: a\r\n' },
+    { what: 'has said one and a half', said: 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n' },
+  ])('closes at once, whoever is connected and $what', async ({ said }) => {
+    const url = new URL(await start());
+    const socket = connect(Number(url.port), url.hostname).on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    await once(socket, 'connect');
+    socket.write(said);
+    // Connections are served in their order, so that one is known by now.
+    await ask(`${url.origin}/healthz`);
+    let isClosed = false;
+    const closed = Promise.all(running.splice(0).map(async (app) => await app.close())).then(() => (isClosed = true));
+    await expect.poll(() => isClosed, { timeout: 20_000 }).toBe(true);
+    await closed;
   });
 
   it('closes with its last answer, however long a client would keep the connection', async () => {
