@@ -85,8 +85,8 @@ async function appended(
   portion: Portion,
   { raw, ip }: Readonly<{ raw: IncomingMessage; ip: string }>,
 ): Promise<PartialUpload> {
-  const upload = placed(before, portion);
   const { admission, files, settings } = intake;
+  const upload = placed(before, portion, settings.uploadMaxSize);
   const { id, actionId: action, offset: from } = upload;
   const most = upload.length ?? settings.uploadMaxSize;
   const { 'content-length': declared } = raw.headers;
@@ -113,7 +113,7 @@ async function appended(
 }
 
 /** The upload with the length that is now known; fails where the bytes do not continue it. */
-function placed(upload: PartialUpload, { offset, length }: Portion): PartialUpload {
+function placed(upload: PartialUpload, { offset, length }: Portion, mostBytes: number): PartialUpload {
   if (upload.task !== null)
     throw new UploadProblem('INVALID_ARGUMENT', 'completed-upload', 'The file is whole already; watch its task', {
       task_id: upload.task,
@@ -126,7 +126,8 @@ function placed(upload: PartialUpload, { offset, length }: Portion): PartialUplo
       { 'expected-offset': upload.offset, 'provided-offset': offset },
     );
   const known = upload.length ?? length;
-  if (length !== null && length !== known) throw inconsistent(upload);
+  if (length !== null && (length !== known || length < offset)) throw inconsistent({ ...upload, length: known });
+  if (known !== null && known > mostBytes) throw tooLarge(mostBytes);
   return { ...upload, length: known };
 }
 
@@ -152,9 +153,7 @@ async function receive(
     const writer = await ownTime(files.partials.writer(upload));
     let at = upload.offset;
     try {
-      for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
-        const bytes: Buffer = chunk;
-        if (ending.signal.aborted) break;
+      for await (const bytes of untilAborted(raw, ending.signal)) {
         if (at + bytes.length > most) throw tooLong(upload, mostBytes);
         await ownTime(makeRoom(at + bytes.length));
         await ownTime(writer.write(bytes));
@@ -170,8 +169,27 @@ async function receive(
     return await withPace(raw, { stallMs, minRate }, async (ownTime) => await (reading = read(ownTime)));
   } catch (caught) {
     ending.abort();
-    if (raw.destroyed) await reading?.catch(() => undefined);
+    // Whoever continues finds all that came, and nobody writes any more.
+    await reading?.catch(() => undefined);
     throw caught;
+  }
+}
+
+/** The bytes of a request until a signal aborts, also while none come. */
+async function* untilAborted(raw: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterator<Buffer> = raw.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+  for (;;) {
+    const result = await new Promise<IteratorResult<Buffer> | undefined>((resolve, reject) => {
+      const end = (): void => resolve(undefined);
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      chunks
+        .next()
+        .finally(() => signal.removeEventListener('abort', end))
+        .then(resolve, reject);
+    });
+    if (result === undefined || result.done === true) return;
+    yield result.value;
   }
 }
 
