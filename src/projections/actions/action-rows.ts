@@ -45,6 +45,7 @@ export function changesAt(
       union all select 1::int8, unsettled.* from (
         select ${list} from ${live} live
         where live.id >= ${slot('settled')}::numeric and live.id < ${slot('after.all')}::numeric and ${isUnchanged}
+          ${columns.includes('accounts') ? sql`and live.id = any (array(${unsettledIds(reading)}))` : sql``}
         offset 0) unsettled)`;
   // What changed since is little near the head: it is read by position, whatever else a filter compares.
   const bound = from === 'head' ? sql`live.position > ${slot('at')}::int8 offset 0` : isUnchanged;
@@ -53,6 +54,12 @@ export function changesAt(
       select ${list} from ${live} live where ${bound}) changed
     union all ${superseded})`;
 }
+
+/** Ids of unsettled live rows that accounts of a filter finalized: they are few among all that are not settled. */
+const unsettledIds = ({ schemas }: Reading): RawBuilder<unknown> => sql`
+  select done.id from ${sql.id(schemas.actions, 'action_accounts')} done
+  where done.account = any (${slot('own.account')}::text[] collate "C")
+    and done.id >= ${slot('settled')}::numeric and done.id < ${slot('after.all')}::numeric`;
 
 /** The columns that `matches` compares. */
 export const comparedColumns = ['kind', 'creator', 'height', 'accounts', 'finalize_tx'] as const;

@@ -23,8 +23,35 @@ export async function claimsAt(reading: Reading, at: number): Promise<SuperNodeA
   return nodes.flatMap((node) => periods(node));
 }
 
-/** The accounts that ever were an operator's as of a position, and when. */
-export async function ownedByAt(reading: Reading, operator: string, at: number): Promise<Owned[]> {
+/** Who owned what as of a position, which no later fact changes: by reader, the ones that were read last. */
+const cache = new WeakMap<object, Map<string, readonly Owned[]>>();
+const mostCached = 1000;
+
+/**
+ * The accounts that ever were an operator's as of a position, and when.
+ *
+ * Kept in memory, so that the pages of one instant, and those of instants between which no SuperNode changed, read
+ * them once.
+ */
+export async function ownedByAt(reading: Reading, operator: string, at: number): Promise<readonly Owned[]> {
+  const { reader, schemas, followed } = reading;
+  const key = JSON.stringify([schemas.supernodes, followed.supernodes.incarnation, operator, at]);
+  const cached = cache.get(reader) ?? new Map<string, readonly Owned[]>();
+  cache.set(reader, cached);
+  const known = cached.get(key);
+  if (known) return known;
+  const owned = await readOwned(reading, operator, at);
+  // Only what was surely read of this generation may be cached.
+  await reading.confirmed();
+  cached.set(key, owned);
+  for (const oldest of cached.keys()) {
+    if (cached.size <= mostCached) break;
+    cached.delete(oldest);
+  }
+  return owned;
+}
+
+async function readOwned(reading: Reading, operator: string, at: number): Promise<Owned[]> {
   const { supernodes } = reading.schemas;
   const [live, past] = ['supernodes', 'supernodes_past'].map((table) => sql.id(supernodes, table));
   const upTo = sql`id = ${slot('operator')}::text collate "C" and position <= ${slot('at')}::int8`;

@@ -4,7 +4,7 @@ import { hashes, randomHistory, seeded } from '../../../support/histories/random
 import { round } from '../rest/sample.ts';
 
 /** An address that the parameters take, for a name of the random history. */
-const addressOf = (prefix: string, name: string): string =>
+export const addressOf = (prefix: string, name: string): string =>
   bech32.encode(prefix, bech32.toWords(Uint8Array.from(Buffer.from(name.padEnd(20, '.')))));
 
 /** A history of a whole network whose facts of all streams are mixed, with rounds in between. */
