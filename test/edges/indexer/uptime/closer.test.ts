@@ -72,7 +72,8 @@ const reaches = async ({ reader }: Database, log: Log): Promise<void> => {
         async ({ followed }) =>
           [followed.uptime_days, followed.incidents].every(({ sequence }) => sequence >= lastSequence) &&
           [followed.uptime_open, followed.availability].every(({ sequence }) => sequence >= probes) &&
-          followed.rounds !== undefined &&
+          // Of those that it has no position for, the first generation is there.
+          [followed.rounds, followed.validators].every((one) => one !== undefined) &&
           followed.supernodes.sequence >= nodes,
       )
       .catch(() => false),
