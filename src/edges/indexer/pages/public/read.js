@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { WithHeaders, ReadState } from './answers.d.ts' */
-import { useEffect, useState } from '/assets/htm-preact.js';
+import { useLayoutEffect, useState } from '/assets/htm-preact.js';
 import { againMs, longer, useAdvances } from './live.js';
 import { asOf } from './router.js';
 
@@ -159,7 +159,8 @@ export function useRead(path, { follow = false } = {}) {
 export function useAnswer(key, work, { follow = false } = {}) {
   const advances = useAdvances(follow && asOf() === '');
   const [seen, setSeen] = useState(/** @type {ReadState<T>} */ ({ isLoading: true }));
-  useEffect(() => {
+  // Before the browser paints, so that the request is on its way a frame earlier.
+  useLayoutEffect(() => {
     if (key === null) return undefined;
     let isCurrent = true;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
