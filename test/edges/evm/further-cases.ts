@@ -33,6 +33,12 @@ const simulated = (name: string, blockStateCalls: readonly unknown[], answer: ob
   answer,
 });
 const failed = (code: number): object => ({ error: { code } });
+const estimated = (name: string, call: object, allowed: number): FurtherCase => ({
+  name: `an estimate: ${name}`,
+  method: 'eth_estimateGas',
+  params: [call],
+  answer: { error: { code: -32_000, message: `gas required exceeds allowance (${allowed})` } },
+});
 const moved = (from: string, to: string, name = 'movePrecompileToAddress'): object => ({ [from]: { [name]: to } });
 const returned = (...calls: readonly string[]): object => ({
   result: calls.map((returnData) => ({ calls: [{ returnData }] })),
@@ -44,7 +50,14 @@ const returnedIn = (block: number, returnData: string): object => ({
 /** Code that returns the balance of an account, for every fork. */
 const balanceOf = (address: string): string => `0x73${address.slice(2)}3160005260206000f3`;
 
+const withdrawal = { index: '0x0', validatorIndex: '0x0', address: one };
+
 const simulations: readonly FurtherCase[] = [
+  simulated(
+    'a withdrawal of more than 64 bits',
+    [{ blockOverrides: { withdrawals: [{ ...withdrawal, amount: `0x1${'00'.repeat(8)}` }] } }],
+    failed(-32_602),
+  ),
   simulated(
     'the field that moves a built-in contract may begin with a capital',
     [{ stateOverrides: moved(ecrecover, one, 'MovePrecompileToAddress'), calls: [{ to: one, input: signed }] }],
@@ -177,6 +190,37 @@ const calls: readonly FurtherCase[] = [
     method: 'eth_createAccessList',
     params: [{ from: rich, to: elsewhere, gasPrice: '0x77359400' }, 'latest'],
     answer: { result: { accessList: [], gasUsed: '0x5208' } },
+  },
+  called('with too little gas for anything', [{ to: one, gas: '0x1' }], {
+    error: { code: -32_000, message: 'intrinsic gas too low: have 1, want 21000' },
+  }),
+  called('with data beside another input', [{ to: contract, data: '0xff01', input: '0xff02' }], failed(-32_000)),
+  called('with data beside the same input', [{ to: contract, data: '0xFF01', input: '0xff01' }], { result: '0xffee' }),
+  estimated('by an account without coins', { from: one, to: other, gasPrice: '0x77359400' }, 0),
+  estimated('with too little gas for anything', { to: other, gas: '0x1' }, 1),
+  estimated('of what uses up its gas', { data: '0x5b600056', gas: '0x186a0' }, 100_000),
+  {
+    name: 'an access list of a contract that is created',
+    method: 'eth_createAccessList',
+    params: [{ from: rich, data: '0x00' }, 'latest'],
+    answer: { result: { accessList: [], gasUsed: '0xcf0e' } },
+  },
+  {
+    name: 'a block with more extra data than a header takes',
+    method: 'testing_buildBlockV1',
+    params: [
+      word('1'),
+      {
+        timestamp: '0x1',
+        prevRandao: word('1'),
+        suggestedFeeRecipient: one,
+        withdrawals: [],
+        parentBeaconBlockRoot: word('1'),
+      },
+      [],
+      `0x${'11'.repeat(33)}`,
+    ],
+    answer: failed(-32_602),
   },
   {
     name: 'logs with null for what is left out',

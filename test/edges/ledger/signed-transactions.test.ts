@@ -113,6 +113,12 @@ describe('POST /cosmos/tx/v1beta1/txs', () => {
     expect(await balanceOf(vectors.recipient)).toBe(before);
   });
 
+  test('an address in capitals is read as the same account', async () => {
+    const capitals = cosmos.account.toUpperCase();
+    expect(await balanceOf(capitals)).toBe(await balanceOf(cosmos.account));
+    expect(await account(capitals)).toEqual(await account(cosmos.account));
+  });
+
   test('tells in block mode what a transaction came to', async () => {
     const answer = await broadcast(await transfer(), 'BROADCAST_MODE_BLOCK');
     expect(answer).toMatchObject({ code: 0, height: expect.stringMatching(/^[1-9]/), gas_used: '62000' });

@@ -50,6 +50,9 @@ export function messageOf(request: CallRequest, defaults: Defaults): UnsignedCal
   };
   if (gasPrice !== undefined && (maxFeePerGas ?? maxPriorityFeePerGas) !== undefined)
     refuse('both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified');
+  const { data, input = data } = request;
+  if (data !== undefined && data.toLowerCase() !== input?.toLowerCase())
+    refuse('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
   const own = defaults.common.chainId();
   if (chainId !== undefined && BigInt(chainId) !== own)
     refuse(`chainId does not match the chain's: ${BigInt(chainId)}, and not ${own}`);

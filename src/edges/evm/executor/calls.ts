@@ -4,7 +4,7 @@ import { passes } from '../../../kit/errors.ts';
 import { withHeader } from '../../../kit/shims/ethereumjs/pretended.ts';
 import { gas as gasCosts } from '../contracts/gas.ts';
 import { type AccessList, type CallRequest, feeCapOf, messageOf } from './call-request.ts';
-import { executionCodes, ExecutionError, executionFailure } from './execution-error.ts';
+import { executionCodes, ExecutionError, executionFailure, intrinsicGas } from './execution-error.ts';
 import { type BlockOverrides, overrideBlock, overrideState, type StateOverrides } from './overrides.ts';
 import type { At, StatePosition, StateReader } from './reader.ts';
 import { callFailure } from './revert-reason.ts';
@@ -99,8 +99,11 @@ export const estimate = async (reader: StateReader, values: EvmCall): Promise<bi
         return result;
       });
     const enough = (gas: bigint): bigint => (gas + growth < most ? gas + growth : most);
-    const first = await attempt(most);
+    const first = await attempt(most).catch((caught: unknown) => {
+      throw caught instanceof ExecutionError && caught.message.startsWith(intrinsicGas) ? tooMuchGas(most) : caught;
+    });
     const { exceptionError, returnValue } = first.execResult;
+    if (exceptionError?.error === 'out of gas') throw tooMuchGas(most);
     if (exceptionError) throw callFailure(exceptionError.error, returnValue);
     const succeeds = async (gas: bigint): Promise<boolean> => {
       try {
@@ -124,6 +127,10 @@ export const estimate = async (reader: StateReader, values: EvmCall): Promise<bi
     return enough(high);
   });
 
+/** As other nodes word it where the block, the request or the sender's coins allow too little gas. */
+const tooMuchGas = (allowed: bigint): ExecutionError =>
+  new ExecutionError(executionCodes.failed, `gas required exceeds allowance (${allowed})`);
+
 /** Slots that a call would name in advance, what it then costs, and why it failed if it did. */
 export type AccessListResult = Readonly<{ accessList: AccessList; gasUsed: bigint; error: string | undefined }>;
 
@@ -137,10 +144,11 @@ export const accessList = async (reader: StateReader, given: EvmCall): Promise<A
     for (let round = 1; ; round += 1) {
       const request = { ...given.request, accessList: list };
       const result = await undone(on, () => run(on, { request, gas: gasOf(given), access: true }));
-      const from = given.request.from?.toLowerCase();
+      const { from, to } = given.request;
+      const called = to?.toLowerCase() ?? result.createdAddress?.toString();
+      const isWarm = (address: string): boolean => [from?.toLowerCase(), called].includes(address);
       const named = (result.accessList ?? []).filter(
-        ({ address, storageKeys }) =>
-          storageKeys.length > 0 || ![from, given.request.to?.toLowerCase()].includes(address),
+        ({ address, storageKeys }) => storageKeys.length > 0 || !isWarm(address),
       );
       const error = result.execResult.exceptionError?.error;
       const same = JSON.stringify(named) === JSON.stringify(list);

@@ -13,9 +13,15 @@ export const executionCodes = {
   machine: -32015,
 } as const;
 
-/** The message of a library's error, without its inner view of the transaction and its block. */
+const tooLittleGas = /^INTRINSIC_GAS_TOO_LOW: tx gas limit (\d+) is lower than the minimum gas limit of (\d+)/;
+/** How messages begin that name too little gas for a transaction in itself; wallets know these words. */
+export const intrinsicGas = 'intrinsic gas too low';
+
+/** The message of a library's error, in the words of wallets, without its inner view of the transaction and its block. */
 export const plainReason = (caught: unknown): string =>
-  (caught instanceof Error ? caught.message : String(caught)).replace(/ \((?:vm hf|tx type)=.*$/s, '');
+  (caught instanceof Error ? caught.message : String(caught))
+    .replace(/ \((?:vm hf|tx type)=.*$/s, '')
+    .replace(tooLittleGas, `${intrinsicGas}: have $1, want $2`);
 
 /**
  * What to throw where the library could not execute something: an ExecutionError, unless a read of the state failed in

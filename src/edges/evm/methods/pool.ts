@@ -101,7 +101,7 @@ export const poolMethods: readonly Method[] = [
         }),
       },
       { name: 'transactions', schema: Type.Union([Type.Array(forms.bytes), Type.Null()]), optional: true },
-      { name: 'extra data', schema: forms.bytes, optional: true },
+      { name: 'extra data', schema: forms.slotKey, optional: true },
     ],
     result: Type.Object({ executionPayload: Type.Unknown(), blockValue: forms.quantity }),
     handler: async (context, parent, attributes, transactions, extraData = '0x') => {

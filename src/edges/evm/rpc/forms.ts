@@ -87,9 +87,11 @@ export const stateOverrides = named(
   'Overrides by address',
 );
 
+const quantity64 = hex('^0x(0|[1-9a-fA-F][0-9a-fA-F]{0,15})$', 'Number of 64 bits in hex digits');
+
 /** Withdrawals of the beacon chain. */
 export const withdrawals = Type.Array(
-  Type.Object({ index: quantity, validatorIndex: quantity, address, amount: quantity }),
+  Type.Object({ index: quantity64, validatorIndex: quantity64, address, amount: quantity64 }),
 );
 
 /** A call's overrides of its block. */

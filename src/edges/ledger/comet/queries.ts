@@ -95,7 +95,7 @@ function balanceAnswer(
 function accountAt(chain: Chain, address: string): Account | undefined {
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(3, decoded.problem);
-  return chain.history.account(address);
+  return chain.history.account(address.toLowerCase());
 }
 
 function simulateAnswer(

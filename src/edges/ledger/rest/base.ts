@@ -95,7 +95,7 @@ function accountParam({ chain, params }: ChainRestRequest): Account {
   const address = params['address'] ?? '';
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(2, `codespace sdk code 35: internal logic error: ${decoded.problem}`);
-  return chain.history.account(address) ?? fail(5, `account ${address} not found`);
+  return chain.history.account(address.toLowerCase()) ?? fail(5, `account ${address} not found`);
 }
 
 function accountRecord({ address, publicKey, number, sequence }: Account): object {
@@ -106,7 +106,7 @@ function accountRecord({ address, publicKey, number, sequence }: Account): objec
 function balanceOf(chain: Chain, address: string): bigint {
   const decoded = bytesOf(prefixes.account, address);
   if ('problem' in decoded) fail(3, `invalid address: ${decoded.problem}`);
-  return ulumeOf(chain.history.account(address)?.balance ?? 0n);
+  return ulumeOf(chain.history.account(address.toLowerCase())?.balance ?? 0n);
 }
 
 /** A block with its transactions, hashes in base64. */
