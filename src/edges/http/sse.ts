@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../kit/errors.ts';
 import { callerOf } from '../../kit/net-address.ts';
+import { countDown } from '../../kit/wait.ts';
 import type { App } from './schema.ts';
 
 /**
@@ -137,10 +138,10 @@ function textOf({ data, id, name }: SseEvent): string {
 async function drained(client: ServerResponse, over: AbortSignal): Promise<void> {
   if (!client.writableNeedDrain || over.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const late = setTimeout(() => client.destroy(), drainedWithinMs).unref();
+  const late = countDown(drainedWithinMs, () => client.destroy());
   client.once('drain', resolve);
   over.addEventListener('abort', () => resolve(), { once: true });
   await promise;
-  clearTimeout(late);
+  late.stop();
   client.off('drain', resolve);
 }

@@ -51,7 +51,7 @@ const pingsAtOnce = 16;
 /** Where enough have answered, the others have as long again, and so long at least and at most. */
 const othersMs = { least: 200, most: 500 };
 const pollMs = 20;
-/** A node is contacted so often before it would count as gone. */
+/** A node is contacted so often, in vain, before it counts as gone: a time in which nobody asked it says nothing. */
 const timesBeforeGone = 3;
 
 /** Remembers when each of the other nodes last answered. */
@@ -59,9 +59,11 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
   const { account, host, directory, bans, diagnostics, repairAfterMs } = options;
   const startedAtMs = performance.now();
   const answeredAtMs = new Map<string, number>();
+  const missed = new Map<string, number>();
   const starts = new Map<string, string>();
   const limit = pLimit(pingsAtOnce);
   const isGone = (peer: Peer): boolean =>
+    (missed.get(peer.account) ?? 0) >= timesBeforeGone &&
     performance.now() - (answeredAtMs.get(peer.account) ?? startedAtMs) >= repairAfterMs;
   const isDue = ({ account: peer }: Peer): boolean =>
     performance.now() - (answeredAtMs.get(peer) ?? -Infinity) >= repairAfterMs / timesBeforeGone;
@@ -76,6 +78,7 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
   const requestPeer: Neighbours['ask'] = async (peer, question) => {
     const answer = await host.ask(peer, question);
     answeredAtMs.set(peer.account, performance.now());
+    missed.delete(peer.account);
     if (answer.credentials) starts.set(peer.account, Buffer.from(answer.credentials.signature).toString('base64'));
     return answer;
   };
@@ -89,7 +92,8 @@ export function createNeighbours(options: NeighbourOptions): Neighbours {
       await answering(peers, async (peer) => await limit(() => requestPeer(peer, ping)), reaching),
     keepInTouch: async () => {
       const due = (await all('repair')).filter(isDue);
-      await Promise.allSettled(due.map((peer) => limit(() => requestPeer(peer, ping))));
+      const miss = ({ account: silent }: Peer): unknown => missed.set(silent, (missed.get(silent) ?? 0) + 1);
+      await Promise.all(due.map((peer) => limit(() => requestPeer(peer, ping)).catch(() => miss(peer))));
     },
     isDone: async (peer, question) =>
       await requestPeer(peer, question).then(

@@ -8,6 +8,8 @@ export type DraftRoom = Readonly<{ open: () => DraftShare }>;
 export type DraftShare = Readonly<{
   /** Fails with `NoRoom` where the bytes have no place, or a faster file has taken the place of this one. */
   take: (bytes: number) => Promise<void>;
+  /** Awaits work of our disk: its time makes no file slow. */
+  ownTime: <T>(work: Promise<T>) => Promise<T>;
   /** Gives back what the file holds no longer, or what has become pieces and stays taken. */
   release: (bytes: number) => void;
   /** Aborts, with `NoRoom`, once a faster file has taken the place of this one. */
@@ -15,7 +17,7 @@ export type DraftShare = Readonly<{
   close: () => void;
 }>;
 
-type Receiving = { bytes: number; readonly beganMs: number; readonly ending: AbortController };
+type Receiving = { bytes: number; beganMs: number; ownSinceMs: number | undefined; readonly ending: AbortController };
 
 const unboundedShare = 16 * 2 ** 30;
 const leastSeconds = 1;
@@ -31,8 +33,8 @@ const patienceMs = 10_000;
 export function createDraftRoom(room: Room, bound: number, clock: () => number = () => performance.now()): DraftRoom {
   const share = bound < 0 ? unboundedShare : bound / 4;
   const all = new Set<Receiving>();
-  const rateOf = ({ bytes, beganMs }: Receiving, more = 0): number =>
-    (bytes + more) / Math.max(leastSeconds, (clock() - beganMs) / 1000);
+  const rateOf = ({ bytes, beganMs, ownSinceMs = clock() }: Receiving, more = 0): number =>
+    (bytes + more) / Math.max(leastSeconds, (ownSinceMs - beganMs) / 1000);
   /** Whether there is room for more of a file, after slower ones have given way. */
   const makeRoom = (own: Receiving, more: number): boolean => {
     for (;;) {
@@ -45,11 +47,21 @@ export function createDraftRoom(room: Room, bound: number, clock: () => number =
       slowest.ending.abort(new NoRoom('faster files need the room of this one'));
     }
   };
+  const workOn = async <T>(own: Receiving, work: Promise<T>): Promise<T> => {
+    const sinceMs = (own.ownSinceMs = clock());
+    try {
+      return await work;
+    } finally {
+      own.beganMs += clock() - sinceMs;
+      own.ownSinceMs = undefined;
+    }
+  };
   return {
     open: () => {
-      const own: Receiving = { bytes: 0, beganMs: clock(), ending: new AbortController() };
+      const own: Receiving = { bytes: 0, beganMs: clock(), ownSinceMs: undefined, ending: new AbortController() };
       const { signal } = own.ending;
       all.add(own);
+      const ownTime: DraftShare['ownTime'] = async (work) => await workOn(own, work);
       return {
         signal,
         take: async (bytes) => {
@@ -60,11 +72,12 @@ export function createDraftRoom(room: Room, bound: number, clock: () => number =
           }
           signal.throwIfAborted();
           own.bytes += bytes;
-          await room.take(bytes).catch((caught: unknown) => {
+          await ownTime(room.take(bytes)).catch((caught: unknown) => {
             own.bytes -= bytes;
             throw caught;
           });
         },
+        ownTime,
         release: (bytes) => void (own.bytes -= bytes),
         close: () => void all.delete(own),
       };

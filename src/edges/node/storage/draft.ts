@@ -58,7 +58,7 @@ export async function startDraft({
   let unwritten = Buffer.allocUnsafe(firstBytes);
   let [filled, size] = [0, 0];
   const write = async (bytes: Buffer): Promise<void> => {
-    if (writing.length >= writesAtOnce) await writing.shift();
+    if (writing.length >= writesAtOnce) await share.ownTime(Promise.resolve(writing.shift()));
     await share.take(bytes.length);
     const piece = { file: path.join(folder, String(written.length)), hash: hashPiece(bytes), bytes: bytes.length };
     written.push(piece);
