@@ -17,7 +17,7 @@ const tooLittleGas = /^INTRINSIC_GAS_TOO_LOW: tx gas limit (\d+) is lower than t
 /** How messages begin that name too little gas for a transaction in itself; wallets know these words. */
 export const intrinsicGas = 'intrinsic gas too low';
 
-/** The message of a library's error, in the words of wallets, without its inner view of the transaction and its block. */
+/** The message of a library's error in the words of wallets, without its view of the transaction and its block. */
 export const plainReason = (caught: unknown): string =>
   (caught instanceof Error ? caught.message : String(caught))
     .replace(/ \((?:vm hf|tx type)=.*$/s, '')

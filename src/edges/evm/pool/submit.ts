@@ -46,6 +46,11 @@ export async function submitTransaction(
     if (answer.kind === 'admitted') {
       pool.remove(hash);
       if (answer.replaced) pool.admit(answer.replaced, admission);
+      for (const one of answer.evicted) {
+        // One whose account cannot be read now waits at the sealer all the same.
+        const of = await account(one.sender).catch(() => undefined);
+        if (of) pool.admit(one, { account: of, ...bounds });
+      }
     }
     throw caught;
   }

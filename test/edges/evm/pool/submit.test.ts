@@ -96,6 +96,36 @@ test('sent twice at once, it is answered once the broker has it, and leaves what
   expect(pool.pending().map((one) => one.hash)).toEqual([hash]);
 });
 
+test('what a full pool evicted for a transaction waits again where the broker did not take that', async () => {
+  await using fresh = await freshLog();
+  const pool = new TransactionPool<SignedTransaction>();
+  const account = () => Promise.resolve({ nonce: 0n, balance: 10n ** 20n });
+  const bounds = { common, chainId, feeFloor: 1n };
+  let isAway = false;
+  const append: Log['append'] = async (...given) => {
+    if (isAway) throw new AppError('UNAVAILABLE', 'The broker did not acknowledge an append');
+    return await fresh.log.append(...given);
+  };
+  const submitting = { log: { ...fresh.log, append }, pool, bounds, account, now: () => Date.now() };
+  const behindGap = (sender: number, nonce: bigint, tip: bigint) => {
+    const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: tip, gasLimit: 5_000_000n };
+    const data = new Uint8Array(127 * 1024);
+    const unsigned = createFeeMarket1559Tx({ chainId, nonce, to: `0x${'5b'.repeat(20)}`, data, ...fees }, { common });
+    return unsigned.sign(new Uint8Array(32).fill(sender)).serialize();
+  };
+  const fill = async (at: number): Promise<boolean> =>
+    await submitTransaction(submitting, behindGap(1 + (at % 8), BigInt(1 + at), 2n)).then(
+      () => true,
+      () => false,
+    );
+  for (let at = 0; await fill(at);) at += 1;
+  const waiting = pool.queued().map(({ hash }) => hash);
+  expect(waiting.length).toBeGreaterThan(100);
+  isAway = true;
+  await expect(submitTransaction(submitting, behindGap(9, 1n, 9n))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect(new Set(pool.queued().map(({ hash }) => hash))).toEqual(new Set(waiting));
+});
+
 test('calldata below the floor of EIP-7623 is refused', async () => {
   await using fresh = await freshLog();
   const pool = new TransactionPool<SignedTransaction>();
