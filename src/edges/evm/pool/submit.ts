@@ -46,13 +46,20 @@ export async function submitTransaction(
     if (answer.kind === 'admitted') {
       pool.remove(hash);
       if (answer.replaced) pool.admit(answer.replaced, admission);
-      for (const one of answer.evicted) {
-        // One whose account cannot be read now waits at the sealer all the same.
-        const of = await account(one.sender).catch(() => undefined);
-        if (of) pool.admit(one, { account: of, ...bounds });
-      }
+      await admitAgain({ pool, bounds, account }, answer.evicted);
     }
     throw caught;
+  }
+}
+
+/** Admits once more what had made room; one whose account cannot be read now waits at the sealer all the same. */
+async function admitAgain(
+  { pool, bounds, account }: Pick<Submitting, 'pool' | 'bounds' | 'account'>,
+  evicted: readonly SignedTransaction[],
+): Promise<void> {
+  for (const one of evicted) {
+    const of = await account(one.sender).catch(() => undefined);
+    if (of) pool.admit(one, { account: of, ...bounds });
   }
 }
 
