@@ -58,7 +58,8 @@ export function createAdmission(dependencies: Admitting): UploadAdmission {
     enter: async (ip, body) => {
       const giveBack = takeTurn(ip);
       try {
-        return entryOf(await roomFor(files.space, body), body, giveBack);
+        const { space } = files;
+        return entryOf(body, { space, room: await roomFor(space, body), giveBack });
       } catch (caught) {
         giveBack();
         throw caught;
@@ -88,11 +89,13 @@ async function roomFor(space: Space, { file, from = 0, bytes, action }: Body): P
   }
 }
 
-function entryOf(room: Reservation, { bytes }: Body, giveBack: () => void): Entry {
+type Taken = Readonly<{ space: Space; room: Reservation; giveBack: () => void }>;
+
+function entryOf({ file, bytes }: Body, { space, room, giveBack }: Taken): Entry {
   return {
     makeRoom: inSteps(room, bytes ?? Infinity),
     proven: async (action) => (bytes === undefined ? undefined : await room.promise(bytes, action)),
-    received: room.fill,
+    received: () => space.settle(file),
     leave: (expectedMs) => {
       giveBack();
       room.release(expectedMs);

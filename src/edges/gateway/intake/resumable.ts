@@ -70,6 +70,7 @@ export function createResumable(intake: Intake): Resumable {
     remove: async (id) => {
       await alone(id, async () => {
         await partials.remove(await match(id));
+        files.space.settle(partials.bytesOf(id));
       });
     },
     append: async (id, portion, from) => {

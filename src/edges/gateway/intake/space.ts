@@ -14,8 +14,6 @@ export type Reservation = Readonly<{
    * minute. Nothing where another file of that action holds the room.
    */
   promise: (bytes: number, action: string) => Promise<void>;
-  /** The file is complete: nothing is reserved for it any more, by others neither. */
-  fill: () => void;
   /** Gives the room back, after so long where that is passed. */
   release: (afterMs?: number) => void;
 }>;
@@ -26,6 +24,8 @@ export type Space = Readonly<{
   require: (bytes: number, use: Use) => Promise<void>;
   /** Reserves room for a file to have so many bytes; fails with `INSUFFICIENT_STORAGE`. */
   reserve: (file: string, bytes: number, use: Use) => Promise<Reservation>;
+  /** Nothing is reserved for a file any more: it is complete, or given up. */
+  settle: (file: string) => void;
   /** The path of a reserved file while it is incomplete: of this process alone, whoever else fetches the same file. */
   partOf: (file: string) => string;
 }>;
@@ -73,6 +73,7 @@ export function createSpace(folder: string, mostBytes: number | undefined, proce
   };
   return {
     partOf,
+    settle: (file) => claims.forEach((one) => one.file === file && claims.delete(one)),
     require: async (bytes, use) => await oneAtATime(async () => await check(use, bytes)),
     reserve: async (file, bytes, use) => {
       const claim: Claim = { file, use, bytes: 0, promised: 0 };
@@ -102,7 +103,6 @@ export function createSpace(folder: string, mostBytes: number | undefined, proce
       return {
         extendTo: async (most) => await oneAtATime(async () => await raise('bytes', most)),
         promise: async (most, action) => await oneAtATime(async () => await promise(most, action)),
-        fill: () => claims.forEach((one) => one.file === file && claims.delete(one)),
         release: (afterMs = 0) => {
           if (afterMs > 0) setTimeout(() => claims.delete(claim), afterMs).unref();
           else claims.delete(claim);
