@@ -27,9 +27,10 @@ const longestWaitMs = 25_000;
 /** Code of EIP-7966: no block holds the transaction yet; the error's data is its hash. */
 const notYet = 4;
 
-async function sendAndWait(context: MethodContext, raw: Hex, wantedMs = longestWaitMs): Promise<unknown> {
+/** `wanted` is in milliseconds, as a number or in hex; 0 counts as left out. */
+async function sendAndWait(context: MethodContext, raw: Hex, wanted: Hex | number = 0): Promise<unknown> {
   const sent = await context.pool.submit(hexToBytes(raw));
-  const receipt = await receiptWithin(context, sent, Math.min(wantedMs, longestWaitMs));
+  const receipt = await receiptWithin(context, sent, Math.min(Number(wanted) || longestWaitMs, longestWaitMs));
   if (receipt === undefined) throw new RpcError(notYet, 'the transaction is in no block yet', sent);
   return receipt;
 }
@@ -75,7 +76,7 @@ export const receiptMethods: readonly Method[] = [
     summary: 'Takes in a signed transaction and says what came of it once a block holds it',
     params: [
       { name: 'transaction', schema: bytes },
-      { name: 'milliseconds', schema: Type.Integer({ minimum: 1 }), optional: true },
+      { name: 'milliseconds', schema: Type.Union([quantity, Type.Integer({ minimum: 0 })]), optional: true },
     ],
     result: receiptSchema,
     handler: sendAndWait,

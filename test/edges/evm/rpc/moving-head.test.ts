@@ -65,6 +65,11 @@ describe('while blocks are sealed', () => {
       return bytesToHex(tx.sign(hexToBytes(fundedKey)).serialize());
     };
     expect(await ask('eth_sendRawTransactionSync', [sign(0n)])).toMatchObject({ status: '0x1' });
+    // viem writes the time in hex, others as a number.
+    for (const time of ['0x1', 1]) {
+      const answer = await ask('eth_sendRawTransactionSync', [sign(4n), time]);
+      expect(answer).toBe('the transaction is in no block yet');
+    }
     const leaving = new AbortController();
     lookups = 0;
     const waiting = ask('eth_sendRawTransactionSync', [sign(5n)], leaving.signal).catch(() => 'left');
