@@ -1,4 +1,3 @@
-import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { childOf } from '../../test/support/programs/child-of.ts';
 import { type Program, runProgram } from '../../test/support/programs/run-program.ts';
@@ -6,6 +5,7 @@ import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { residentMib } from '../files/gateway-apart.ts';
 import { ended, historyUrl, moveOne, registerOne, uploadOne } from '../files/gateway-transfers.ts';
+import { collecting, openReaders, type Reader, settledMib } from '../files/readers.ts';
 import type { Row } from '../row.ts';
 
 const mib = 2 ** 20;
@@ -40,8 +40,7 @@ async function start(context: Context): Promise<Program> {
     SSE_MAX_PER_ADDRESS: '10000',
     NODE_STALL_TIMEOUT: '1h',
   };
-  const collects = ['--expose-gc', '--import', new URL('../files/collect.ts', import.meta.url).href];
-  const nodeArguments = [...lean, ...collects];
+  const nodeArguments = [...lean, ...collecting];
   const program = await runProgram({ dataDir: await context.folder('gateway-many'), env, nodeArguments });
   context.defer(program.stop);
   await program.untilReady();
@@ -81,10 +80,12 @@ async function readMany(context: Context, { instance: { pid, urls } }: Program):
   if (nodes === undefined) throw new Error('The program has no process of nodes');
   process.kill(nodes, 'SIGSTOP');
   const open: Reader[] = [];
+  const url = `${gateway}/api/v1/actions/cascade/tasks/${task}/status`;
+  const openMore = async (count: number) => await openReaders(open, count, { url, begin: 'sdk:upload_started' });
   try {
-    await openReaders(open, 20, gateway, task);
+    await openMore(20);
     const before = await settledMib(pid);
-    await openReaders(open, readers, gateway, task);
+    await openMore(readers);
     const after = await settledMib(pid);
     context.say(`${readers} readers: ${Math.round(before)} MiB before, ${Math.round(after)} MiB with them`);
     process.kill(nodes, 'SIGCONT');
@@ -97,28 +98,6 @@ async function readMany(context: Context, { instance: { pid, urls } }: Program):
   }
 }
 
-type Reader = Readonly<{ socket: Socket; text: () => string }>;
-
-async function openReaders(open: Reader[], count: number, gateway: string, task: string): Promise<void> {
-  const { hostname, port } = new URL(gateway);
-  const path = `/api/v1/actions/cascade/tasks/${task}/status`;
-  for (let at = 0; at < count; at += 1) {
-    const socket = connect(Number(port), hostname);
-    let text = '';
-    socket.on('error', () => undefined);
-    const begun = new Promise<void>((resolve, reject) => {
-      socket.on('data', (bytes) => {
-        text += bytes.toString();
-        if (text.includes('sdk:upload_started')) resolve();
-      });
-      socket.on('close', () => reject(new Error(`A reader was cut off: ${text.slice(0, 200)}`)));
-    });
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: gateway\r\nAccept: text/event-stream\r\n\r\n`);
-    await begun;
-    open.push({ socket, text: () => text });
-  }
-}
-
 async function checkAll(open: readonly Reader[]): Promise<void> {
   for (const { socket, text } of open) {
     while (!text().includes('event: sdk:completed')) {
@@ -128,18 +107,4 @@ async function checkAll(open: readonly Reader[]): Promise<void> {
     const ids = [...text().matchAll(/^id: (\d+)\n(?!event)/gm)].map(([, id]) => Number(id));
     if (ids.some((id, at) => id !== at + 1)) throw new Error(`A reader saw ${ids.join(' ')}`);
   }
-}
-
-/** Without garbage, once it has not grown for two seconds. */
-async function settledMib(pid: number): Promise<number> {
-  process.kill(pid, 'SIGUSR2');
-  const quietTimes = 20;
-  let [last, quiet] = [await residentMib(pid), 0];
-  for (let times = 0; quiet < quietTimes && times < 100; times += 1) {
-    await pause(sampleEachMs);
-    const now = await residentMib(pid);
-    quiet = now > last ? 0 : quiet + 1;
-    last = Math.max(last, now);
-  }
-  return await residentMib(pid);
 }

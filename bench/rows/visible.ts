@@ -8,10 +8,14 @@ import { connectTo, freshLog, probeOf } from '../log.ts';
 import { type Contender, median, percentile } from '../rounds.ts';
 import type { Row } from '../row.ts';
 import { openEmmett } from '../systems.ts';
+import * as logReaders from './log-readers.ts';
 
 const pollMs = 2;
 
-/** From the start of an append until its row can be read, on a broker that writes to disk before it acknowledges. */
+/**
+ * From the start of an append until its row can be read, on a broker that writes to disk before it acknowledges; and
+ * what those cost who follow a log.
+ */
 export function rows(context: Context): readonly Row[] {
   const delays: number[] = [];
   const measured = once(async () => context.inTurn('lower', await ours(context, delays), () => emmett(context)));
@@ -30,6 +34,7 @@ export function rows(context: Context): readonly Row[] {
         return { ours: figure, peer, ratio: peer / figure };
       },
     },
+    ...logReaders.rows(context),
   ];
 }
 
