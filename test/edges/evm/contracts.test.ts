@@ -277,7 +277,7 @@ test('a refused call from a contract changes nothing of the code that is read af
   const [address, stored] = hands.calling;
   const at = head().header;
   const refused = { at, request: { from: address, to: creator, gas: '0x1' }, gasCap: 50_000_000n } as const;
-  await expect(call(reader, refused)).rejects.toThrow('lower than the minimum gas limit');
+  await expect(call(reader, refused)).rejects.toThrow('intrinsic gas too low: have');
   expect(hex(await codeOf(reader, { at, address }))).toBe(`0x${stored}`);
   await call(reader, { ...refused, request: { from: address, to: creator } });
   expect(hex(await codeOf(reader, { at, address }))).toBe(`0x${stored}`);
