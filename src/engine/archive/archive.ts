@@ -34,9 +34,8 @@ export function bothStoresOf(
 }
 
 /** The streams that have an archive. */
-export function archivedStreams({ policies }: Pick<BothStores, 'policies'>): StreamName[] {
-  return streams.filter((stream) => isArchived(policies[stream]));
-}
+export const archivedStreams = ({ policies }: Pick<BothStores, 'policies'>): StreamName[] =>
+  streams.filter((stream) => isArchived(policies[stream]));
 
 /** Another leader writes the archive. */
 class Deposed extends Error {}
@@ -234,7 +233,8 @@ async function keepStream(options: KeeperOptions, stream: StreamName, signal: Ab
 /** Follows the stream until something is wrong with it. */
 async function followOnce(options: KeeperOptions, stream: StreamName, signal: AbortSignal): Promise<void> {
   const { store, nc, network, policies } = options;
-  const [known, info] = await Promise.all([store.head(stream), streamInfo(options, stream)]);
+  // The head first: it may otherwise be ahead of older counts.
+  const [known, info] = [await store.head(stream), await streamInfo(options, stream)];
   // Where nothing was archived or followed there is nothing that could be brought back but the name.
   if (!info && (known?.position ?? 0) + (known?.followed ?? 0) === 0)
     return await ensureStreams(nc, network, { policies, only: [stream], incarnation: known?.incarnation });
