@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runQuery } from '../../src/edges/bus.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
-import { LogsMatching, type LogSearch } from '../../src/projections/chain/log-queries.ts';
+import { LogsMatching, LogsOfReceipts, type LogSearch } from '../../src/projections/chain/log-queries.ts';
 import { loadReading } from '../support/histories/load-projection.ts';
 import { seeded } from '../support/histories/random-history.ts';
 
@@ -61,6 +61,14 @@ beforeAll(async () => {
 });
 afterAll(async () => await loaded.close());
 
+const ofReceipts = async (number: number, place?: number) =>
+  (await runQuery(loaded.reading, new LogsOfReceipts({ number, place }))).map(
+    ({ address, topic0, topic1, topic2, topic3, data }) => ({
+      address,
+      topics: [topic0, topic1, topic2, topic3].filter((topic) => topic !== null),
+      data,
+    }),
+  );
 const found = async (search: LogSearch) => await runQuery(loaded.reading, new LogsMatching(search));
 const placesOf = (logs: Awaited<ReturnType<typeof found>>) =>
   'exceeds' in logs ? logs.exceeds : logs.map(({ number, place, timestamp }) => [number, place, timestamp]);
@@ -81,9 +89,15 @@ test('logs are those that match, with what their blocks say of themselves, whate
     );
     const search = { from, to, addresses, topics };
     expect(placesOf(await found(search)), JSON.stringify(search)).toEqual(right);
-    const transaction = random.below(4);
-    const ofOne = right.filter(([, place]) => place === transaction);
-    expect(placesOf(await found({ ...search, transaction }))).toEqual(ofOne);
+  }
+});
+
+test('the logs of receipts are those of their block, of all its transactions or of one', async () => {
+  for (const { height, logs } of blocks.slice(0, 20)) {
+    const shown = logs.map(({ address, topics, data }) => ({ address, topics, data }));
+    expect(await ofReceipts(height)).toEqual(shown);
+    for (const place of [0, 2, logs.length])
+      expect(await ofReceipts(height, place)).toEqual(shown.slice(place, place + 1));
   }
 });
 

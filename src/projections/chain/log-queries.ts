@@ -6,14 +6,13 @@ import type { blockLogs } from './block-tables.ts';
 
 /**
  * Logs of blocks from one to another, both included, by address and by the topic at each position; an empty list
- * matches any. `transaction` selects those of one transaction, by its index in the block.
+ * matches any.
  */
 export type LogSearch = Readonly<{
   from: number;
   to: number;
   addresses: readonly string[];
   topics: readonly (readonly string[])[];
-  transaction?: number | undefined;
   /** Left out: all of them. */
   most?: LogBounds | undefined;
 }>;
@@ -28,6 +27,27 @@ export type LogRow = RowOf<typeof blockLogs> & Readonly<{ hash: string; timestam
 export class LogsMatching extends Query<LogSearch, readonly LogRow[] | Readonly<{ exceeds: keyof LogBounds }>> {}
 
 const topicColumns = ['topic0', 'topic1', 'topic2', 'topic3'] as const;
+
+/** What a receipt shows of a log itself, and whose it is. */
+export type ReceiptLogRow = Pick<LogRow, (typeof topicColumns)[number] | 'address' | 'data' | 'transaction_place'>;
+
+/** The logs of a block in their order, of all transactions or of the one at `place`, for their receipts. */
+export class LogsOfReceipts extends Query<
+  Readonly<{ number: number; place?: number | undefined }>,
+  readonly ReceiptLogRow[]
+> {}
+
+/** Answers `LogsOfReceipts`; what the logs of a block have in common is in none of its rows. */
+export async function logsOfReceipts({ db, schemas }: Reading, { number, place }: LogsOfReceipts['asked']) {
+  return await db
+    .withSchema(schemas.blocks)
+    .selectFrom('block_logs')
+    .select(['transaction_place', 'address', ...topicColumns, 'data'])
+    .where('number', '=', number)
+    .$if(place !== undefined, (logs) => logs.where('transaction_place', '=', place ?? 0))
+    .orderBy('place')
+    .execute();
+}
 
 /** Answers `LogsMatching`. */
 export async function matchingLogs(reading: Reading, search: LogSearch) {
@@ -61,10 +81,9 @@ async function exceeded(
 }
 
 /** Undefined where nothing can match: no log has a fifth topic. */
-function narrowed({ db, schemas }: Reading, { from, to, addresses, topics, transaction }: LogSearch) {
+function narrowed({ db, schemas }: Reading, { from, to, addresses, topics }: LogSearch) {
   let of = db.withSchema(schemas.blocks).selectFrom('block_logs as l');
   of = of.where('l.number', '>=', from).where('l.number', '<=', to);
-  if (transaction !== undefined) of = of.where('l.transaction_place', '=', transaction);
   if (addresses.length > 0) of = of.where('l.address', 'in', addresses.map(bytea));
   for (const [at, values] of topics.entries()) {
     const name = topicColumns[at];

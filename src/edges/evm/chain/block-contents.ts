@@ -2,7 +2,7 @@ import { createYielding } from '../../../kit/yielding.ts';
 import { LongList } from '../../json-rpc/long-list.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
 import type { ChainBlocks, BlockHead, ChainReceipt } from './chain-blocks.ts';
-import { formOfLog, logForm } from './log-form.ts';
+import { formOfLog, logForms } from './log-form.ts';
 import type { BlockContents, ReceiptForm } from './news.ts';
 
 /** What blocks hold, as it is shown. */
@@ -20,7 +20,7 @@ export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): Bloc
 export function receiptForm({ number, hash: blockHash, fields }: BlockHead, receipt: ChainReceipt): ReceiptForm {
   const { index, firstLog, succeeded, stateRoot, blobGas } = receipt;
   const position = { blockNumber: number, blockHash, timestamp: fields.timestamp };
-  const within = { ...position, transactionHash: receipt.hash, transactionIndex: index };
+  const show = logForms({ ...position, transactionHash: receipt.hash, transactionIndex: index });
   return {
     blockHash,
     blockNumber: hex(number),
@@ -29,7 +29,7 @@ export function receiptForm({ number, hash: blockHash, fields }: BlockHead, rece
     effectiveGasPrice: hex(receipt.effectiveGasPrice),
     from: receipt.from,
     gasUsed: hex(receipt.gasUsed),
-    logs: new LongList(receipt.logs, (log, at) => logForm(log, within, firstLog + at)),
+    logs: new LongList(receipt.logs, (log, at) => show(log, firstLog + at)),
     logsBloom: receipt.logsBloom,
     to: receipt.to ?? null,
     transactionHash: receipt.hash,

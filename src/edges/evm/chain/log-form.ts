@@ -8,21 +8,25 @@ export type LogForm = Readonly<Record<string, unknown>> & ExecutedLog;
 /** Where a log lies. */
 type LogPosition = Omit<ChainLog, keyof ExecutedLog | 'logIndex'>;
 
-/** Shows a log of a block. */
-export function logForm(log: ExecutedLog, within: LogPosition, logIndex: number): LogForm {
-  return {
-    address: log.address,
-    topics: log.topics,
-    data: log.data,
-    blockNumber: quantity(within.blockNumber),
-    transactionHash: within.transactionHash,
-    transactionIndex: quantity(within.transactionIndex),
-    blockHash: within.blockHash,
-    blockTimestamp: quantity(within.timestamp),
-    logIndex: quantity(logIndex),
+/** Makes what shows logs of one transaction, by their index in the block: what they have in common is written once. */
+export function logForms(within: LogPosition): (log: ExecutedLog, logIndex: number) => LogForm {
+  const { transactionHash, blockHash } = within;
+  const blockNumber = quantity(within.blockNumber);
+  const transactionIndex = quantity(within.transactionIndex);
+  const blockTimestamp = quantity(within.timestamp);
+  return ({ address, topics, data }, index) => ({
+    address,
+    topics,
+    data,
+    blockNumber,
+    transactionHash,
+    transactionIndex,
+    blockHash,
+    blockTimestamp,
+    logIndex: quantity(index),
     removed: false,
-  };
+  });
 }
 
 /** Shows a log that knows where it lies. */
-export const formOfLog = (log: ChainLog): LogForm => logForm(log, log, log.logIndex);
+export const formOfLog = (log: ChainLog): LogForm => logForms(log)(log, log.logIndex);

@@ -12,7 +12,7 @@ import {
   TransactionsOfBlock,
 } from '../../../projections/chain/queries.ts';
 import { blockOf } from '../../../projections/chain/rlp.ts';
-import { LogsMatching, type LogRow } from '../../../projections/chain/log-queries.ts';
+import { LogsMatching, LogsOfReceipts, type LogRow } from '../../../projections/chain/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
 import { runQuery } from '../../bus.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
@@ -72,15 +72,12 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
     },
     receipts: async (head, position) => {
       if (head.transactions === 0) return [];
-      const number = Number(head.number);
+      const of = { number: Number(head.number), place: position };
       const [rows, logs] = await reader.read(async (reading) => [
-        await runQuery(reading, new TransactionsOfBlock({ number, place: position })),
-        await runQuery(
-          reading,
-          new LogsMatching({ from: number, to: number, addresses: [], topics: [], transaction: position }),
-        ),
+        await runQuery(reading, new TransactionsOfBlock(of)),
+        await runQuery(reading, new LogsOfReceipts(of)),
       ]);
-      return await receiptsOfRows(head, rows, 'exceeds' in logs ? [] : logs);
+      return await receiptsOfRows(head, rows, logs);
     },
     logs: async ({ from, to, ...search }) => {
       const match = await query(new LogsMatching({ ...search, from: Number(from), to: Number(to) }));

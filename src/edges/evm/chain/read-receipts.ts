@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { Bloom, encodeReceipt } from '@ethereumjs/vm';
 import { createYielding } from '../../../kit/yielding.ts';
-import type { LogRow } from '../../../projections/chain/log-queries.ts';
+import type { ReceiptLogRow } from '../../../projections/chain/log-queries.ts';
 import type { TransactionRow } from '../../../projections/chain/queries.ts';
 import type { ExecutedLog, Hex } from '../executor/outcome.ts';
 import type { BlockHead, ChainReceipt } from './chain-blocks.ts';
@@ -15,7 +15,7 @@ import type { BlockHead, ChainReceipt } from './chain-blocks.ts';
 export async function receiptsOfRows(
   head: BlockHead,
   rows: readonly TransactionRow[],
-  logs: readonly LogRow[],
+  logs: readonly ReceiptLogRow[],
 ): Promise<readonly ChainReceipt[]> {
   const byTransaction = Map.groupBy(logs, ({ transaction_place: position }) => position);
   const receipts: ChainReceipt[] = [];
@@ -74,14 +74,18 @@ function receiptOf(row: TransactionRow, logs: readonly ExecutedLog[], logsBloom:
   };
 }
 
-function executedLog({ address, topic0, topic1, topic2, topic3, data }: LogRow): ExecutedLog {
+function executedLog({ address, topic0, topic1, topic2, topic3, data }: ReceiptLogRow): ExecutedLog {
   return { address, topics: [topic0, topic1, topic2, topic3].filter((topic) => topic !== null), data };
 }
 
 /** The address of a contract and the topics of its events occur again and again: each is hashed once. */
 async function bloomOf(logs: readonly ExecutedLog[]): Promise<Uint8Array> {
   const bloom = new Bloom();
-  const parts = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
+  const parts = new Set<Hex>();
+  for (const { address, topics } of logs) {
+    parts.add(address);
+    for (const topic of topics) parts.add(topic);
+  }
   const rest = createYielding();
   for (const part of parts) {
     await rest();
