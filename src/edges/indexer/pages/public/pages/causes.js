@@ -52,7 +52,7 @@ function EventTable({ events, label, empty }) {
 
 /** What an event followed from, and what followed from it. @param {{ event: LoggedEvent }} props */
 export function Links({ event }) {
-  const answer = /** @type {ReadState<Linked>} */ (useAnswer(event.id, () => readLinks(event)));
+  const answer = /** @type {ReadState<Linked>} */ (useAnswer(event.id, () => readLinks(event), { follow: true }));
   const links = answer.body;
   if (!links) return html`<${Outcome} of=${answer} />`;
   return html`<div class="stack">
