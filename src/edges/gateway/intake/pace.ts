@@ -20,9 +20,8 @@ const usualWindowMs = 30_000;
  * `INVALID_ARGUMENT` once its sender is gone.
  *
  * Only the time in which the reader waits for bytes counts: what it awaits through `ownTime` does not, nor does a time
- * in which this process stood still. After a failure
- * the reader continues until the connection ends: answer with `Connection: close`. A complete body is watched no
- * longer.
+ * in which this process stood still. After a failure the reader continues until the connection ends: answer with
+ * `Connection: close`. A complete body is watched no longer.
  */
 export async function withPace<T>(
   request: IncomingMessage,
