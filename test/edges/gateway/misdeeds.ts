@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
@@ -35,6 +36,14 @@ export const refusing: Misdeed = () => ({
   async *register() {
     yield* [];
     throw new ConnectError('not today', Code.Internal);
+  },
+});
+
+/** It takes a file and says nothing, so that the file stays with the gateway. */
+export const waiting: Misdeed = () => ({
+  async *register(_requests, { signal }) {
+    yield* [];
+    if (!signal.aborted) await once(signal, 'abort');
   },
 });
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readdir, readFile, utimes } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import path from 'node:path';
@@ -18,8 +17,8 @@ import {
   type GatewayUnderTest,
   gatewayUnderTest,
 } from './gateway-under-test.ts';
-import { foreverMs } from './misdeeds.ts';
-import { goodNode, type Misdeed, serveNodes } from './nodes-under-test.ts';
+import { foreverMs, waiting } from './misdeeds.ts';
+import { goodNode, serveNodes } from './nodes-under-test.ts';
 
 const bytes = randomBytes(1_500_000);
 const started: GatewayUnderTest[] = [];
@@ -28,14 +27,6 @@ afterEach(async () => {
 });
 
 type Headers = Record<string, string>;
-
-/** It takes a file and says nothing, so that the file stays with the gateway. */
-const waiting: Misdeed = () => ({
-  async *register(_requests, { signal }) {
-    yield* [];
-    await once(signal, 'abort');
-  },
-});
 
 /** A gateway whose chain has action 7 over the bytes, and what its creator says first. */
 async function start(changes: GatewayChanges = {}) {

@@ -12,6 +12,7 @@ import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import { localBeginning } from '../../../src/edges/local-network/beginning.ts';
 import { messagesOf } from '../../../src/edges/local-network/deeds.ts';
 import { ask, cast, seed, send, silent } from './ledger-under-test.ts';
+import { steadyPort } from '../../support/programs/steady-port.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -27,9 +28,9 @@ const register = (creator: number) =>
 test('what is submitted while the broker is away is sealed once when it is back', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'annals-ledger-'));
   folders.push(dir);
-  const start = (port: number, wsPort: number) =>
-    startNats({ dir, host: '127.0.0.1', port, wsPort, say: () => undefined });
-  const first = await start(0, 0);
+  const [port, wsPort] = [await steadyPort(), await steadyPort()];
+  const start = () => startNats({ dir, host: '127.0.0.1', port, wsPort, say: () => undefined });
+  const first = await start();
   const nc = await connectNats({ url: first.url, user: first.user, pass: first.pass, name: 'ledger test' });
   await ensureStreams(nc, 'local');
   const { signal } = new AbortController();
@@ -46,7 +47,7 @@ test('what is submitted while the broker is away is sealed once when it is back'
   await send(ledger, register(0));
   await first.stop();
   const waiting = [1, 2, 3].map((creator) => send(ledger, register(creator)));
-  const second = await start(Number(new URL(first.url).port), Number(new URL(first.wsUrl).port));
+  const second = await start();
   const sealed = await Promise.all(waiting);
   expect(sealed.map(({ code }) => code)).toEqual([0, 0, 0]);
   const { body } = await ask(ledger, '/LumeraProtocol/lumera/action/v1/list_actions');

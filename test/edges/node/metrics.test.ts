@@ -9,6 +9,7 @@ import { until } from '../../support/polling.ts';
 import { seed, silent } from '../ledger/ledger-under-test.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
 import { loseAllPieces, networkUnderTest, ports, shownBy, type StoringNode } from './network-under-test.ts';
+import { steadyPort } from '../../support/programs/steady-port.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -121,7 +122,7 @@ describe('a peers’ port', () => {
     { tags: ['S1.p2p.pool'] },
     async () => {
       const own = await opened({ connections: 1 });
-      const before = await opened({ of: other });
+      const before = await opened({ of: other, port: await steadyPort() });
       await own.ask(before.peer, piece);
       await own.ask(before.peer, piece);
       expect(own.diagnostics.pool.all()).toMatchObject({ adds_total: 1n, misses_total: 1n, reuse_hits_total: 1n });

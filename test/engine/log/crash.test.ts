@@ -7,18 +7,19 @@ import { entityOf } from '../../../src/events/catalogue.ts';
 import { createLog } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { cause, connected, everything, probeOf } from './fresh-log.ts';
+import { steadyPort } from '../../support/programs/steady-port.ts';
 
 /** A server of the test's own that can be killed, with its store on disk. */
-async function ownServer(): Promise<{ start: (port: number) => Promise<EmbeddedNats> }> {
+async function ownServer(): Promise<{ start: () => Promise<EmbeddedNats> }> {
   const dir = await mkdtemp(path.join(tmpdir(), 'annals-crash-'));
+  const port = await steadyPort();
   let server: EmbeddedNats | undefined;
   onTestFinished(async () => {
     await server?.stop();
     await rm(dir, { recursive: true, force: true });
   });
   return {
-    start: async (port) =>
-      (server = await startNats({ dir, host: '127.0.0.1', port, wsPort: 0, say: () => undefined })),
+    start: async () => (server = await startNats({ dir, host: '127.0.0.1', port, wsPort: 0, say: () => undefined })),
   };
 }
 
@@ -27,7 +28,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const { start } = await ownServer();
-    const server = await start(0);
+    const server = await start();
     const nc = await connected(server);
     await ensureStreams(nc, 'crash');
     const log = createLog(nc, 'crash');
@@ -38,7 +39,7 @@ test(
     const restart = async (): Promise<EmbeddedNats> => {
       process.kill(server.pid, 'SIGKILL');
       await server.exited;
-      return start(Number(new URL(server.url).port));
+      return start();
     };
     const writer = async (): Promise<void> => {
       while (next < total) {

@@ -7,6 +7,7 @@ import { createLeases, type Lease, type Leases, renewalsPerLease } from '../../.
 import { watchLeases } from '../../support/kills/lease-watch.ts';
 import { freshNetwork } from '../../support/programs/servers.ts';
 import { connected } from './fresh-log.ts';
+import { steadyPort } from '../../support/programs/steady-port.ts';
 
 const ttlMs = 1000;
 
@@ -92,8 +93,9 @@ test('hold ends with the error of its run, gives the lease back, and never runs 
 
 test('hold takes its lease again after the broker was restarted', { timeout: 60_000 }, async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'annals-leases-'));
-  const start = (port: number) => startNats({ dir, host: '127.0.0.1', port, wsPort: 0, say: () => undefined });
-  let server = await start(0);
+  const port = await steadyPort();
+  const start = () => startNats({ dir, host: '127.0.0.1', port, wsPort: 0, say: () => undefined });
+  let server = await start();
   onTestFinished(async () => {
     await server.stop();
     await rm(dir, { recursive: true, force: true });
@@ -102,7 +104,7 @@ test('hold takes its lease again after the broker was restarted', { timeout: 60_
   await lease.held();
   await server.stop();
   await expect.poll(() => lease.runs[0]?.signal.aborted, { timeout: 10_000 }).toBe(true);
-  server = await start(Number(new URL(server.url).port));
+  server = await start();
   await expect.poll(() => lease.runs.length, { timeout: 20_000 }).toBe(2);
   expect(lease.runs[1]?.signal.aborted).toBe(false);
   await lease.end();

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +7,7 @@ import { type Daemon, startDaemon } from '../../../src/engine/servers/daemon.ts'
 import { fetchNats } from '../../../src/engine/servers/nats/fetch-nats.ts';
 import { connectNats } from '../../../src/engine/log/connection.ts';
 import { until } from '../polling.ts';
+import { steadyPort } from './steady-port.ts';
 
 /** One server of a cluster. */
 export type ClusterNode = Readonly<{
@@ -47,7 +46,7 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
   const folder = mkdtempSync(path.join(tmpdir(), 'annals-cluster-'));
   chmodSync(folder, 0o711);
   const { file: program } = await fetchNats({ say: () => undefined });
-  const ports = await freePorts(4 * size);
+  const ports = await Promise.all(Array.from({ length: 4 * size }, steadyPort));
   const places = Array.from({ length: size }, (_, n) => {
     const [client = 0, webSocket = 0, monitor = 0, route = 0] = ports.slice(4 * n);
     return { name: `n${n + 1}`, client, webSocket, monitor, route };
@@ -155,13 +154,4 @@ async function withManager<T>(url: string, use: (manager: Manager) => Promise<T>
   } finally {
     await connection.close();
   }
-}
-
-/** All are taken at once, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

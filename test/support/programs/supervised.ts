@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { until } from '../polling.ts';
 import { type Program, runProgram, type RunOptions } from './run-program.ts';
+import { steadyPort } from './steady-port.ts';
 
 /** What can be killed of a running program. */
 export const victims = ['service', 'nats', 'postgres'] as const;
@@ -24,12 +25,12 @@ export type Supervised = Readonly<{
 
 /** Starts a program as an operator's supervisor would; whoever calls it stops the program and removes its folder. */
 export async function supervise(options: RunOptions): Promise<Supervised> {
-  let program = await runProgram(options);
+  const onPorts = { ...options, env: { ...options.env, ...(await portsOfServers()) } };
+  let program = await runProgram(onPorts);
   let repeated = 0;
-  const ports = portsOf(program);
   const startAgain = async (): Promise<Program> => {
     for (;;) {
-      const started = await runProgram({ ...options, env: { ...options.env, ...ports } }).catch((caught: unknown) => {
+      const started = await runProgram(onPorts).catch((caught: unknown) => {
         repeated += 1;
         if (repeated > 20) throw caught;
       });
@@ -62,10 +63,9 @@ export async function supervise(options: RunOptions): Promise<Supervised> {
   };
 }
 
-function portsOf({ instance }: Program): Record<string, string> {
-  const port = (url: string | undefined): string => new URL(url ?? '').port;
-  const { start, nats, 'nats websocket': webSocket } = instance.urls;
-  return { PORT: port(start), NATS_PORT: port(nats), NATS_WS_PORT: port(webSocket) };
+async function portsOfServers(): Promise<Record<string, string>> {
+  const port = async (): Promise<string> => String(await steadyPort());
+  return { PORT: await port(), NATS_PORT: await port(), NATS_WS_PORT: await port() };
 }
 
 /** A connection of our own, which tells when the processes of a killed server have noticed. */

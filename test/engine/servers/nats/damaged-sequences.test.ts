@@ -10,6 +10,7 @@ import { watchServer } from '../../../../src/engine/servers/nats/nats-watch.ts';
 import { flipBit } from '../../../support/kills/flip-bit.ts';
 import { eventually } from '../../../support/polling.ts';
 import { temporaryFolder } from '../../../support/programs/processes.ts';
+import { steadyPort } from '../../../support/programs/steady-port.ts';
 
 const messages = Array.from({ length: 20 }, (_, at) => `message ${at + 1} ${'x'.repeat(at * 7)}`);
 /** Of those that stand first, in the middle and last, and a bit of each half that a server would count up to. */
@@ -23,7 +24,7 @@ test('HighwayHash-64 is what its reference says', () => {
 });
 
 test('a server starts with all of its messages after a bit of a sequence was flipped, wherever it is', async () => {
-  const { start, said, flip } = storeOf();
+  const { start, said, flip } = await storeOf();
   let server = await start();
   await fill(server, 'MANY', messages);
   await fill(server, 'ALONE', messages.slice(0, 1));
@@ -40,7 +41,7 @@ test('a server starts with all of its messages after a bit of a sequence was fli
 });
 
 test('a running server that has met such a message is ended, and has all of them after its next start', async () => {
-  const { dir, start, said, flip } = storeOf();
+  const { dir, start, said, flip } = await storeOf();
   const large = Array.from({ length: 12 }, (_, at) => `${at} ${'x'.repeat(8000)}`);
   const first = await start();
   // Of the several blocks of this stream a server has only the last one in memory.
@@ -74,15 +75,12 @@ test('a running server that has met such a message is ended, and has all of them
 });
 
 /** A folder whose servers come and go at the same address. */
-function storeOf() {
+async function storeOf() {
   const dir = temporaryFolder();
   const said: string[] = [];
-  let ports = { port: 0, wsPort: 0 };
-  const start = async (): Promise<EmbeddedNats> => {
-    const server = await startNats({ dir, host: '127.0.0.1', ...ports, say: (text) => void said.push(text) });
-    ports = { port: Number(new URL(server.url).port), wsPort: Number(new URL(server.wsUrl).port) };
-    return server;
-  };
+  const [port, wsPort] = [await steadyPort(), await steadyPort()];
+  const start = async (): Promise<EmbeddedNats> =>
+    await startNats({ dir, host: '127.0.0.1', port, wsPort, say: (text) => void said.push(text) });
   const flip = (stream: string, sequence: number, bit: number): void => {
     const block = path.join(streamsFolder(dir), stream, 'msgs', '1.blk');
     const subject = readFileSync(block).indexOf(`${stream}.${sequence}.`);

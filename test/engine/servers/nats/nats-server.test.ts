@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startNats } from '../../../../src/engine/servers/nats/nats-server.ts';
 import { killWhileStarting, temporaryFolder } from '../../../support/programs/processes.ts';
 import { freshNetwork, testNats } from '../../../support/programs/servers.ts';
+import { steadyPort } from '../../../support/programs/steady-port.ts';
 
 const KINDS = ['TCP', 'WebSocket'] as const;
 
@@ -72,8 +73,9 @@ test('wrong credentials are refused, not taken for an outsider', async () => {
 
 test('startNats after kill -9 of the server takes the same ports, keeps what was stored, and clients come back', async () => {
   const dir = temporaryFolder();
-  const options = { dir, host: '127.0.0.1', say: () => undefined };
-  const first = await startNats({ ...options, port: 0, wsPort: 0 });
+  const [port, wsPort] = [await steadyPort(), await steadyPort()];
+  const options = { dir, host: '127.0.0.1', port, wsPort, say: () => undefined };
+  const first = await startNats(options);
   const { url, user, pass } = first;
   const client = closing(await connect({ servers: url, user, pass, reconnectTimeWait: 50, reconnectJitter: 0 }));
   await (await jetstreamManager(client)).streams.add({ name: 'KEPT', subjects: ['kept'] });
@@ -82,8 +84,7 @@ test('startNats after kill -9 of the server takes the same ports, keeps what was
   const cameBack = statusOf(client, 'reconnect');
   process.kill(first.pid, 'SIGKILL');
   expect(await first.exited).toContain('was ended by SIGKILL');
-  const [port, wsPort] = [Number(new URL(first.url).port), Number(new URL(first.wsUrl).port)];
-  const second = await startNats({ ...options, port, wsPort });
+  const second = await startNats(options);
   onTestFinished(() => second.stop());
   expect([second.url, second.wsUrl, second.pass]).toEqual([first.url, first.wsUrl, first.pass]);
 

@@ -10,6 +10,7 @@ import { streamsFolder } from '../../../../src/engine/servers/nats/nats-addresse
 import { sharedSecret } from '../../../../src/engine/log/secrets.ts';
 import { flipBit } from '../../../support/kills/flip-bit.ts';
 import { temporaryFolder } from '../../../support/programs/processes.ts';
+import { steadyPort } from '../../../support/programs/steady-port.ts';
 
 /** What nats-server 2.15.1 answers to `/healthz` after a write met a full disk, recorded. */
 const stuck =
@@ -56,24 +57,24 @@ test('watchServer stops a server that takes nothing more since a write failed, a
 test('watchServer sets a bucket aside that cannot be written to for a damaged value, and it is made anew', async () => {
   const dir = temporaryFolder();
   const said: string[] = [];
-  const options = { dir, host: '127.0.0.1', say: (text: string) => void said.push(text) };
-  const first = await startNats({ ...options, port: 0, wsPort: 0 });
+  const [port, wsPort] = [await steadyPort(), await steadyPort()];
+  const options = { dir, host: '127.0.0.1', port, wsPort, say: (text: string) => void said.push(text) };
+  const first = await startNats(options);
   await sharedSecret(await clientOf(first), 'damaged', 'cursor');
   await first.stop();
   const block = path.join(streamsFolder(dir), 'KV_annals-secrets_damaged', 'msgs', '1.blk');
   flipBit(block, readFileSync(block).indexOf('NATS/1.0') + 1);
 
-  const ports = { port: Number(new URL(first.url).port), wsPort: Number(new URL(first.wsUrl).port) };
-  const second = await startNats({ ...options, ...ports });
+  const second = await startNats(options);
   const onStuck = (reason: string): void => void said.push(reason);
   onTestFinished(watchServer(() => second, dir, { ...options, onStuck, lookEachMs: 50 }));
   const made = sharedSecret(await clientOf(second), 'damaged', 'cursor');
   expect(await second.exited).toContain('SIGKILL');
-  const third = await startNats({ ...options, ...ports });
+  const third = await startNats(options);
   const secret = await made;
   expect(said.join('\n')).toMatch(/KV_annals-secrets_damaged' write error: malformed .*made anew[^]* was moved to /);
   await third.stop();
-  const last = await startNats({ ...options, ...ports });
+  const last = await startNats(options);
   onTestFinished(() => last.stop());
   expect(await sharedSecret(await clientOf(last), 'damaged', 'cursor')).toEqual(secret);
 });

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPostgres } from '../../../../src/engine/servers/postgres/postgres.ts';
 import { killWhileStarting, temporaryFolder } from '../../../support/programs/processes.ts';
 import { freshDatabase } from '../../../support/programs/servers.ts';
+import { steadyPort } from '../../../support/programs/steady-port.ts';
 
 const say = () => undefined;
 
@@ -136,7 +136,7 @@ test('a marker that is missing or cannot be read fails the start, and removes no
 });
 
 test('pgPort opens 127.0.0.1, for the password only', async () => {
-  const pgPort = await freePort();
+  const pgPort = await steadyPort();
   const dir = temporaryFolder();
   await expect(startPostgres({ dir, pgPort, say })).rejects.toThrow('set POSTGRES_PASSWORD');
   const server = await startPostgres({ dir, ephemeral: true, pgPort, password: `it's "secret"`, say });
@@ -168,13 +168,4 @@ async function query(config: pg.ClientConfig, text: string): Promise<unknown[]> 
   } finally {
     await client.end();
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
