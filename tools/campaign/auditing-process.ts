@@ -1,15 +1,16 @@
 /**
- * A process that compares and prunes the archive of the probes in a thread, as the auditor does, and says what that
+ * A process that compares and prunes the archive of a stream in a thread, as the auditor does, and says what that
  * cost its own event loop and how its memory grew: one line of JSON.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type * as thread from '../../src/engine/archive/thread.ts';
+import type { StreamName } from '../../src/events/streams.ts';
 import { routineThread } from '../../src/engine/archive/auditor.ts';
 import { brakes } from '../../src/engine/archive/states.ts';
 import { runInWorker } from '../../src/kit/threads/worker.ts';
 
 /** What the process is given, as JSON in its first argument. */
-export type AuditingInput = Readonly<{ access: thread.StoresAccess; perSecond: number }>;
+export type AuditingInput = Readonly<{ access: thread.StoresAccess; stream: StreamName; perSecond: number }>;
 
 /** The delay that 999 of 1,000 looks stayed below, how much resident memory came on top at most, and what was found. */
 export type AuditingOutput = Readonly<{
@@ -30,7 +31,6 @@ delay.enable();
 const began = performance.now();
 const { findings } = await runInWorker<typeof thread, 'examineStream'>(routineThread, 'examineStream', {
   ...input,
-  stream: 'PROBES',
   brakes,
 });
 delay.disable();
