@@ -1,23 +1,22 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { once as event } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { type ClientHttp2Session, connect } from 'node:http2';
 import path from 'node:path';
 import { pino } from 'pino';
-import { create, toBinary } from '@bufbuild/protobuf';
-import { StatusRequestSchema } from '../../src/edges/gen/supernode/supernode_pb.ts';
 import { loadProfile } from '../../src/edges/chain/rest/profile.ts';
 import { startLocalNodes } from '../../src/edges/local-network/nodes/local-nodes.ts';
+import { smallYoungGeneration } from '../../src/edges/local-network/nodes/child.ts';
 import { type Context, once } from '../context.ts';
 import { percentile } from '../rounds.ts';
 import type { Row } from '../row.ts';
+import type { StatusCalls } from '../status-calls.ts';
 
-const perSecond = 500;
 const host = '127.0.0.1';
-const method = '/supernode.SupernodeService/GetStatus';
 
 /** What 99 of 100 callers of GetStatus wait at most, 500 of them a second, each timed from when it was due. */
 export function rows(context: Context): readonly Row[] {
   const address = once(() => startNode(context));
+  const call = once(() => startCaller(context));
   const row = (name: string, includeP2pMetrics: boolean, ours: number): Row => ({
     name,
     unit: 'ms',
@@ -25,15 +24,9 @@ export function rows(context: Context): readonly Row[] {
     peerName: null,
     target: { ours },
     measure: async () => {
-      const session = connect(`http://${await address()}`);
-      await event(session, 'remoteSettings');
-      const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics }));
-      const seconds = context.size(10, 1);
-      const figures = await context.inTurn('lower', async () =>
-        percentile(await callAll(session, request, seconds), 99),
-      );
-      session.destroy();
-      return figures;
+      const calls = { address: await address(), includeP2pMetrics, seconds: context.size(10, 1) };
+      const callAll = await call();
+      return await context.inTurn('lower', async () => percentile(await callAll(calls), 99));
     },
   });
   return [row('status-p99', false, 5), row('status-with-metrics-p99', true, 10)];
@@ -63,36 +56,27 @@ export async function startNode(context: Context): Promise<string> {
   return `${host}:${local.nodes[0]?.ports()?.grpc}`;
 }
 
+const program = new URL('../status-calls.ts', import.meta.url);
+
 /**
- * Calls at their times, whether or not earlier ones were answered; gives how long each took from then, in
- * milliseconds.
+ * Starts a process that calls GetStatus, and returns what gives how long each call took, in milliseconds.
+ *
+ * It collects its garbage as a node does: where a usual young generation of the caller is collected, a dozen calls
+ * wait 10 ms longer, and with five such pauses in ten seconds the figure would be the caller's.
  */
-export async function callAll(session: ClientHttp2Session, request: Uint8Array, seconds: number): Promise<number[]> {
-  const took: Promise<number>[] = [];
-  const began = performance.now();
-  for (let count = 0; count < perSecond * seconds;) {
-    const due = began + (count * 1000) / perSecond;
-    if (due > performance.now()) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      continue;
-    }
-    count += 1;
-    took.push(call(session, request).then(() => performance.now() - due));
-  }
-  return await Promise.all(took);
+export async function startCaller({ defer }: Context): Promise<(calls: StatusCalls) => Promise<readonly number[]>> {
+  const child = fork(program, { execArgv: [...process.execArgv, ...smallYoungGeneration] });
+  defer(() => child.kill());
+  await reply(child);
+  return async (calls) => {
+    child.send(calls);
+    const took = await reply(child);
+    if (!Array.isArray(took)) throw new Error(String(took));
+    return took as number[];
+  };
 }
 
-async function call(session: ClientHttp2Session, request: Uint8Array): Promise<void> {
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': method,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-  });
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(request.length, 1);
-  stream.end(Buffer.concat([prefix, request]));
-  stream.resume();
-  const [trailers] = (await event(stream, 'trailers')) as [Record<string, unknown>];
-  if (trailers['grpc-status'] !== '0') throw new Error(`GetStatus failed with ${String(trailers['grpc-status'])}`);
+async function reply(child: ChildProcess): Promise<unknown> {
+  const gone = event(child, 'exit').then(() => 'The process that calls has ended');
+  return await Promise.race([event(child, 'message').then(([message]) => message as unknown), gone]);
 }

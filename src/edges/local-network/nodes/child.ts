@@ -27,7 +27,7 @@ const program = new URL('process.ts', import.meta.url);
  * 17, and 99 of 100 callers wait no longer. One thread does it: where others compete for the processors, the main one
  * would wait for a helper that does not run.
  */
-const smallYoungGeneration = ['--max-semi-space-size=2', '--no-parallel-scavenge'];
+export const smallYoungGeneration = ['--max-semi-space-size=2', '--no-parallel-scavenge'];
 
 /** Forks a process for `startNodesChild`; it ends when this process does, however that ends. */
 export function forkNodesChild(): ChildProcess {
