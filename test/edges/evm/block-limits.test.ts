@@ -21,6 +21,9 @@ const reader: Hex = `0x${'a2'.repeat(20)}`;
 const readerCode = '0x5f5b600101803150600156';
 /** Jumps until its gas is spent. */
 const looper: Hex = `0x${'a3'.repeat(20)}`;
+/** A power by an exponent of so many bytes as its input says; the library takes a day for some of its gas. */
+const power: Hex = `0x${'a4'.repeat(20)}`;
+const powerCode = '0x60015f525f35602052600160405260ff60605360ff60615360035f356061015360015f5f356062015f60055afa00';
 const attributes = {
   timestamp: BigInt(seconds + 10),
   baseFee: 10n ** 9n,
@@ -37,6 +40,7 @@ async function begin() {
     ...Object.fromEntries(addresses.map((address) => [address, { balance }])),
     [writer]: { balance: '0x0', code: writerCode },
     [reader]: { balance: '0x0', code: readerCode },
+    [power]: { balance: '0x0', code: powerCode },
     [looper]: { balance: '0x0', code: '0x5b5f56' },
   };
   const config = networkChain({ chainId: 76857769, seconds, accounts });
@@ -98,6 +102,16 @@ test('a loop that reads nothing is dropped as well', async () => {
   const sealed = await seal({ transactionMs }, item(0, 0, 0, looper, 20_000_000n), item(1, 0, 1));
   expect(sealed.outcomes[0]).toMatchObject({ kind: 'refused', reason: expect.stringContaining('longer') });
   expect(sealed.hash).toBe(hash);
+});
+
+test('a built-in contract that would take minutes is not even called', async () => {
+  const { seal, item } = await begin();
+  const { hash } = await seal({}, item(1, 0, 1));
+  const sealed = await seal({ transactionMs: 2_000 }, item(0, 0, 1_000_000, power, 20_000_000n), item(1, 0, 1));
+  expect(sealed.outcomes[0]).toMatchObject({ kind: 'refused', reason: expect.stringContaining('longer') });
+  expect(sealed.hash).toBe(hash);
+  const paid = await seal({ transactionMs: 2_000 }, item(0, 0, 1_000, power, 5_000_000n));
+  expect(kinds(paid)).toEqual(['executed']);
 });
 
 test('a block whose time is over leaves what has not run', async () => {

@@ -85,9 +85,9 @@ export class BlockBuilder {
     const { transactionMs } = this.#limits;
     const elapsedMs = stopwatch();
     let steps = 0;
-    const guard = (): void => {
+    const guard = (ms = 0): void => {
       steps += 1;
-      if (steps % stepsPerCheck === 0 && elapsedMs() > transactionMs)
+      if ((ms >= 1 || steps % stepsPerCheck === 0) && elapsedMs() + ms > transactionMs)
         throw new TooLong('The transaction takes too long');
     };
     const run = () => runTx(this.#vm, { tx, block, blockGasUsed: this.gasUsed, skipHardForkValidation: true });

@@ -7,6 +7,7 @@ import { AppError } from '../../../kit/errors.ts';
 import type { Genesis } from '../../../commands/ledger/chain.ts';
 import { systemContracts } from '../contracts/system-contracts.ts';
 import { guardJumps } from '../../../kit/shims/ethereumjs/machine.ts';
+import { guardPrecompiles } from '../../../kit/shims/ethereumjs/precompile-times.ts';
 import { withHash } from '../../../kit/shims/ethereumjs/pretended.ts';
 import type { NodeStore, TrieDb } from './state/node-store.ts';
 import { openState, type State } from './state/state.ts';
@@ -44,6 +45,7 @@ export async function createMachine(
   const vmOf = async (fork: Common): Promise<VM> => {
     const vm = await createVM({ common: fork, stateManager: state, blockchain, evmOpts });
     guardJumps(vm, () => state.checkGuard());
+    guardPrecompiles(vm, (ms) => state.checkGuard(ms));
     if (ledger)
       vm.evm.events?.on('beforeMessage', (message, done) => {
         called = message;

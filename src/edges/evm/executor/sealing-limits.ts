@@ -2,7 +2,7 @@
  * Limits of a block's size and of the time to make it; a block of the log is executed again without limits.
  *
  * `bytes`: of the fact, as it is encoded. `blockMs`: after that no further transaction runs. `transactionMs`: of one
- * transaction, which is dropped at its next read of the state or jump.
+ * transaction, which is dropped at its next read of the state or jump, or before a built-in contract that takes longer.
  */
 export type SealingLimits = Readonly<{ bytes: number; blockMs: number; transactionMs: number }>;
 

@@ -10,6 +10,9 @@ import type { TrieDb } from './node-store.ts';
 /** An account that something changed, as it is afterwards. */
 export type ChangedAccount = Readonly<{ address: string; balance: bigint; nonce: bigint }>;
 
+/** Is called before each step of some work, with the milliseconds that the step takes where it cannot be ended. */
+type Guard = (ms?: number) => void;
+
 /** Names a row of the rules' tables. */
 type RecordName = Readonly<{ table: RecordTable; id: string }>;
 
@@ -20,7 +23,7 @@ export class State extends SendingState {
   #told: ChainEvent[] = [];
   readonly #marks: number[] = [];
   #records = new Map<string, RecordName>();
-  #guard: (() => void) | undefined;
+  #guard: Guard | undefined;
   readonly #known: KnownValues;
   readonly #slots: Caches['storage'];
 
@@ -55,8 +58,8 @@ export class State extends SendingState {
     while (this.depth > depth) await this.revert();
   }
 
-  /** Runs something during which each read of the state and each jump call `guard` first, which may throw. */
-  async guarded<T>(guard: (() => void) | undefined, run: () => Promise<T>): Promise<T> {
+  /** Runs something whose reads of the state, jumps and built-in contracts call `guard` first, which may throw. */
+  async guarded<T>(guard: Guard | undefined, run: () => Promise<T>): Promise<T> {
     this.#guard = guard;
     try {
       return await run();
@@ -65,9 +68,9 @@ export class State extends SendingState {
     }
   }
 
-  /** Calls the guard of what runs now; fails as it does. */
-  checkGuard(): void {
-    this.#guard?.();
+  /** Calls the guard of what runs now, before a step that takes so long; fails as it does. */
+  checkGuard(ms?: number): void {
+    this.#guard?.(ms);
   }
 
   /** Records events that a system contract emits. */
