@@ -21,7 +21,7 @@ export function positionOf({ at, followed }: Reading, projection: ProjectionName
 export const positionInput = ({ followed }: Reading, projection: ProjectionName, at: number): Input => ({
   at,
   // No row lived longer than the positions there are.
-  levels: followed[projection].sequence.toString(2).length,
+  levels: Array.from({ length: followed[projection].sequence.toString(2).length }, (_, shorter) => shorter + 1),
 });
 
 /**
@@ -32,9 +32,9 @@ export const positionInput = ({ followed }: Reading, projection: ProjectionName,
  */
 export function supersededAt({ schemas }: Reading, { projection, table }: PastTable): RawBuilder<unknown> {
   return sql`(
-    select past.* from generate_series(1, ${slot('levels')}::int4) lived (level) cross join lateral (
+    select past.* from unnest(${slot('levels')}::int2[]) lived (level) cross join lateral (
       select * from ${sql.id(schemas[projection], pastOf(table)?.name ?? '')} one
-      where one.level = lived.level::int2 and one.until > ${slot('at')}::int8
+      where one.level = lived.level and one.until > ${slot('at')}::int8
         and one.until < ${slot('at')}::int8 + (1::int8 << lived.level) and one.position <= ${slot('at')}::int8
       offset 0
     ) past)`;

@@ -14,11 +14,14 @@ export type Instants = Readonly<{
    * stream's incarnation is named, the time of an event that is there is kept in memory for a while.
    */
   storedAt: (stream: StreamName, sequence: number, incarnation?: string) => Promise<bigint | undefined>;
-  /** The last sequence at or before the time that `storedAt` gives for an event of another stream, in one go. */
+  /**
+   * The last sequence at or before the time that `storedAt` gives for an event of another stream, in one go. Where that
+   * stream's incarnation is named, what is found is kept in memory for a while, the time of the event as well.
+   */
   positionWhen: (stream: StreamName, event: EventPosition) => Promise<number>;
 }>;
 
-type EventPosition = Readonly<{ stream: StreamName; sequence: number }>;
+type EventPosition = Readonly<{ stream: StreamName; sequence: number; incarnation?: string | undefined }>;
 
 type InstantsOptions = Readonly<{
   pools: Pools;
@@ -44,37 +47,25 @@ export function createInstants({ pools, network, head }: InstantsOptions): Insta
   ): Promise<Row | undefined> =>
     await withClient(pools.read, async (client) => (await client.query<Row>(statement, [...values])).rows[0]);
   const { search, searchWhen, stored } = statementsOf(network);
-  const times: Times = new Map();
+  const [times, positions]: [Recent<bigint>, Recent<number>] = [new Map(), new Map()];
   const ends: Ends = new Map();
   const storedAt: Instants['storedAt'] = async (stream, sequence, incarnation) => {
     if (sequence === 0) return undefined;
-    const key = JSON.stringify([incarnation, stream, sequence]);
-    const known = incarnation === undefined ? undefined : times.get(key);
-    if (known && known.until > performance.now()) return known.nanos;
+    const key = incarnation && keyOf({ stream, sequence, incarnation });
+    const known = recalled(times, key);
+    if (known !== undefined) return known;
     const deadline = performance.now() + archivedWithinMs;
     for (;;) {
       const row = await query<Stored>(stored, [stream, sequence]);
       const nanos = typeof row?.nanos === 'string' ? BigInt(row.nanos) : undefined;
-      if (row?.isThere === true && nanos !== undefined && incarnation !== undefined) keep(times, key, nanos);
+      if (row?.isThere === true) keep(times, key, nanos);
       if (row?.isThere === true || row?.isBeforeLast === true) return nanos;
       if (performance.now() > deadline) throw behind(stream);
       await wait(checkEachMs);
     }
   };
-  /** The position that a search found; where it ended with the archive, as soon as that has all up to the time. */
-  const positionOf = async (stream: StreamName, run: () => Promise<Match | undefined>): Promise<number | undefined> => {
-    const deadline = performance.now() + archivedWithinMs;
-    let needed: number | undefined;
-    for (;;) {
-      const { nanos, last, position, isBeforeLast } = (await run()) ?? nothing;
-      if (nanos === null) return undefined;
-      if (isBeforeLast === true) return Number(position);
-      needed ??= await endAfter(ends, { stream, nanos: BigInt(nanos), head });
-      if (Number(last) >= needed) return Number(last);
-      if (performance.now() > deadline) throw behind(stream);
-      await wait(checkEachMs);
-    }
-  };
+  const positionOf = (stream: StreamName, run: RunSearch): Promise<number | undefined> =>
+    positionSearched(stream, run, (nanos) => endAfter(ends, { stream, nanos, head }));
   const positionAt: Instants['positionAt'] = async (stream, nanos) => {
     // No event is older, and the archive's column of nanoseconds ends in 1677.
     const least = String(nanos < 0n ? 0n : nanos);
@@ -84,7 +75,15 @@ export function createInstants({ pools, network, head }: InstantsOptions): Insta
     storedAt,
     positionAt,
     positionWhen: async (stream, event) => {
-      const position = await positionOf(stream, () => query(searchWhen, [stream, event.stream, event.sequence]));
+      const key = event.incarnation && keyOf(event);
+      const known = recalled(positions, key && `${stream} ${key}`);
+      if (known !== undefined) return known;
+      const position = await positionOf(stream, async () => {
+        const match = await query<Match>(searchWhen, [stream, event.stream, event.sequence]);
+        if (typeof match?.nanos === 'string') keep(times, key, BigInt(match.nanos));
+        if (match?.isBeforeLast === true) keep(positions, key && `${stream} ${key}`, Number(match.position));
+        return match;
+      });
       if (position !== undefined) return position;
       const nanos = await storedAt(event.stream, event.sequence);
       return nanos === undefined ? 0 : await positionAt(stream, nanos);
@@ -92,22 +91,52 @@ export function createInstants({ pools, network, head }: InstantsOptions): Insta
   };
 }
 
+type RunSearch = () => Promise<Match | undefined>;
+
+/** The position that a search found; where it ended with the archive, as soon as that has all up to the time. */
+async function positionSearched(
+  stream: StreamName,
+  run: RunSearch,
+  endAt: (nanos: bigint) => Promise<number>,
+): Promise<number | undefined> {
+  const deadline = performance.now() + archivedWithinMs;
+  let needed: number | undefined;
+  for (;;) {
+    const { nanos, last, position, isBeforeLast } = (await run()) ?? nothing;
+    if (nanos === null) return undefined;
+    if (isBeforeLast === true) return Number(position);
+    needed ??= await endAt(BigInt(nanos));
+    if (Number(last) >= needed) return Number(last);
+    if (performance.now() > deadline) throw behind(stream);
+    await wait(checkEachMs);
+  }
+}
+
 const behind = (stream: StreamName): AppError =>
   new AppError('UNAVAILABLE', `The archive has not followed ${stream} up to this instant yet; try again soon`);
 
-/** When events were stored, the ones that were found last. */
-type Times = Map<string, Readonly<{ nanos: bigint; until: number }>>;
+/** What was found last, by key. */
+type Recent<T> = Map<string, Readonly<{ value: T; until: number }>>;
 
 /** A repair may correct a time that was damaged. */
 const keptForMs = 60_000;
 const mostKept = 1000;
 
-function keep(times: Times, key: string, nanos: bigint): void {
-  times.delete(key);
-  times.set(key, { nanos, until: performance.now() + keptForMs });
-  for (const first of times.keys()) {
-    if (times.size <= mostKept) return;
-    times.delete(first);
+const keyOf = ({ stream, sequence, incarnation }: EventPosition): string =>
+  JSON.stringify([incarnation, stream, sequence]);
+
+function recalled<T>(recent: Recent<T>, key: string | undefined): T | undefined {
+  const known = key === undefined ? undefined : recent.get(key);
+  return known && known.until > performance.now() ? known.value : undefined;
+}
+
+function keep<T>(recent: Recent<T>, key: string | undefined, value: T | undefined): void {
+  if (key === undefined || value === undefined) return;
+  recent.delete(key);
+  recent.set(key, { value, until: performance.now() + keptForMs });
+  for (const first of recent.keys()) {
+    if (recent.size <= mostKept) return;
+    recent.delete(first);
   }
 }
 

@@ -60,7 +60,7 @@ export async function listActions(reading: Reading, { after, limit, ...filter }:
   }
   const at = positionOf(reading, 'actions');
   if (at !== undefined) {
-    const livePage = (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => pageOf(reading, shape, isUnchanged);
+    const livePage = (shape: FilterShape) => unchangedPageOf(reading, shape, shown);
     const rows = await pastRows<Listed>(reading, { filter, after, limit, at, columns: shown, livePage });
     return pageIn(rows, { limit, counted: 0 });
   }
@@ -105,20 +105,42 @@ function textOf(reading: Reading, shape: FilterShape, addends: Addends): RawBuil
     order by action.id desc`;
 }
 
-/** The ids of a page; `condition` holds for those rows `m` alone that are listed, where it is passed. */
-export function pageOf(reading: Reading, shape: FilterShape, condition?: RawBuilder<unknown>): RawBuilder<unknown> {
-  const table = tableOf(reading, shape);
+/** The ids of a page. */
+export const pageOf = (reading: Reading, shape: FilterShape): RawBuilder<unknown> =>
+  pageFrom(shape, { columns: ['id'], rows: sql`${tableOf(reading, shape)} m`, condition: sql`true` });
+
+/** A page of the live rows that are as they were at the position in the slot `at`, with some of their columns. */
+function unchangedPageOf(reading: Reading, shape: FilterShape, columns: readonly string[]): RawBuilder<unknown> {
+  const live = sql.id(reading.schemas.actions, 'actions');
+  const upTo = sql`position <= ${slot('at')}::int8`;
+  if (!shape.supernode) return pageFrom(shape, { columns, rows: sql`${live} m`, condition: sql`m.${upTo}` });
+  const rows = sql`${tableOf(reading, shape)} m join ${live} action on action.id = m.id and action.${upTo}`;
+  return pageFrom(shape, { columns, of: 'action', rows, condition: sql`true` });
+}
+
+type PageSource = Readonly<{
+  /** What is selected of the rows `of`, which are those of the list, `m`, where it is left out. */
+  columns: readonly string[];
+  of?: string;
+  rows: RawBuilder<unknown>;
+  condition: RawBuilder<unknown>;
+}>;
+
+/** The newest of some rows `m` that a filter matches, each branch by its own index. */
+function pageFrom(shape: FilterShape, { columns, of = 'm', rows, condition }: PageSource): RawBuilder<unknown> {
+  const listed = sql.join(columns.map((column) => sql.id(of, column)));
   const isPlain = Object.keys(shape).length === 0;
-  const also = condition ? sql` and ${condition}` : sql``;
-  if (isPlain) return sql`select m.id from ${table} m where m.id < ${slot('after')}::numeric${also} order by id desc`;
+  if (isPlain)
+    return sql`
+      select ${listed} from ${rows} where m.id < ${slot('after')}::numeric and ${condition} order by m.id desc`;
   const branches = branchesOf(shape).map(
     (branch) => sql`(
-      select mine.id from ${rowRangesFrom('page')} own cross join lateral (
-        select m.id from ${table} m where ${branchFits(shape, branch)}${also}
+      select mine.* from ${rowRangesFrom('page')} own cross join lateral (
+        select ${listed} from ${rows} where ${branchFits(shape, branch)} and ${condition}
         ${newestFirst(shape, branch)} limit ${slot('limit')}
       ) mine)`,
   );
-  return sql`select id from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
+  return sql`select * from (${sql.join(branches, sql` union all `)}) branch order by id desc`;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type ActionFilter, type FilterShape, shapeOf } from './action-filter.ts';
 import { columnsFor, type CountedFrom, changesAt, matches, matchInput, nearerEnd, ofActions } from './action-rows.ts';
-import { actionTable } from './action-tables.ts';
 import type { Reading } from '../reading.ts';
 import { positionInput, supersededAt } from '../relation.ts';
 import { run, slot } from '../statement.ts';
@@ -19,8 +18,8 @@ export type PastPage = Readonly<{
   limit: number;
   at: number;
   columns: readonly string[];
-  /** The ids `id` of live rows that match, the newest first, of those unchanged since the position. */
-  livePage: (shape: FilterShape, isUnchanged: RawBuilder<unknown>) => RawBuilder<unknown>;
+  /** Live rows that match, the newest first, of those unchanged since the position, with these columns. */
+  livePage: (shape: FilterShape) => RawBuilder<unknown>;
 }>;
 
 /**
@@ -78,38 +77,27 @@ type Text = Readonly<{ shape: FilterShape; from: CountedFrom; addends: Addends }
   Pick<PastPage, 'columns' | 'livePage'>;
 
 function textOf(reading: Reading, { shape, from, addends, columns, livePage }: Text): RawBuilder<unknown> {
-  const listed = sql.join(columns.map((column) => sql.id('action', column)));
-  const [live, past] = ['actions', 'actions_past'].map((table) => sql.id(reading.schemas.actions, table));
-  const read = sql.join(columns.map((column) => sql.id('one', column)));
+  const listed = sql.join(columns.map((column) => sql.id(column)));
+  const past = sql.id(reading.schemas.actions, 'actions_past');
   const compared = columnsFor(shape);
   const noted = sql.join(['id', 'position', ...compared].map((column) => sql.id(column)));
   return sql`
     with superseded_then as materialized (
       select ${noted} from ${supersededAt(reading, ofActions)} superseded
     ), page as (
-      select id, superseded from (
-        select live.id, null::int8 as superseded from (
-          ${livePage(shape, isUnchanged(reading, shape))} limit ${slot('limit')}) live
-        union all select * from (
+      select ${listed} from (
+        select * from (${livePage(shape)} limit ${slot('limit')}) live
+        union all select replaced.* from (
           select m.id, m.position from superseded_then m
           where m.id < ${slot('after')}::numeric and ${matches(shape)} order by m.id desc limit ${slot('limit')}) past
+        cross join lateral (
+          select ${listed} from ${past} one where one.id = past.id and one.position = past.position) replaced
       ) both_kinds order by id desc limit ${slot('limit')}
     )
-    select total.n as total, ${listed}
+    select total.n as total, action.*
     from (select (${slot('counted')}::int8 + (${totalOf(reading, shape, addends)}) + (
       select coalesce(sum(m.sign), 0) from ${changesAt(reading, from, compared, sql`superseded_then`)} m where ${matches(shape)}
     ))::int8 as n) total
-    left join (page cross join lateral (
-      select ${read} from ${live} one where page.superseded is null and one.id = page.id
-      union all select ${read} from ${past} one where one.id = page.id and one.position = page.superseded
-    ) action) on true
+    left join page action on true
     order by action.id desc`;
-}
-
-/** Holds for a live row `m` of actions, or of their accounts, that is as it was at the position. */
-function isUnchanged({ schemas }: Reading, { supernode }: FilterShape): RawBuilder<unknown> {
-  if (!supernode) return sql`m.position <= ${slot('at')}::int8`;
-  return sql`exists (
-    select from ${sql.id(schemas.actions, actionTable.name)} main
-    where main.id = m.id and main.position <= ${slot('at')}::int8)`;
 }

@@ -68,6 +68,25 @@ it('finds the position of a stream at the time of an event of another', async ()
   ]);
 });
 
+it('keeps the position at an event before the end, and the time of the event', async () => {
+  const { database, instants, queries } = await openInstants();
+  await archive(database, 'ACTIONS', { 1: 10, 2: 20, 5: 50 });
+  await archive(database, 'NODES', { 1: 5, 2: 15, 5: 30 });
+  const asked = async (sequence: number, incarnation?: string) => {
+    const before = queries();
+    return [await instants.positionWhen('NODES', { stream: 'ACTIONS', sequence, incarnation }), queries() - before];
+  };
+  expect(await asked(2, 'one')).toEqual([2, 1]);
+  expect(await asked(2, 'one')).toEqual([2, 0]);
+  expect(await asked(2, 'two')).toEqual([2, 1]);
+  expect(await asked(2)).toEqual([2, 1]);
+  const before = queries();
+  expect([await instants.storedAt('ACTIONS', 2, 'one'), queries() - before]).toEqual([at(20), 0]);
+  // The stream may still go on before the event.
+  expect(await asked(5, 'one')).toEqual([5, 1]);
+  expect(await asked(5, 'one')).toEqual([5, 1]);
+});
+
 it('asks the broker for its end once for times long past, and each time for later ones', async () => {
   const { database, instants, asked, setLast } = await openInstants();
   await archive(database, 'NODES', { 1: 5, 2: 20, 5: 50 });

@@ -24,7 +24,7 @@ import { type App, readAnswers, readRequestHeaders } from '../../http/schema.ts'
 
 const tags = ['Actions'];
 const ofActions = { projections: ['actions'], sources: ['actions'] } as const;
-/** An operator's accounts come from the SuperNodes: in the list's filter and in the detail. */
+/** An operator's accounts come from the SuperNodes: in the list's filter and in the detail; an account is its own. */
 const withNodes = { projections: ['actions', 'supernodes'], sources: ['actions', 'supernodes'] } as const;
 
 /** `/v1/actions`, its counts, and the versions of records. */
@@ -56,7 +56,8 @@ function addList(app: App, dependencies: RouteDependencies): void {
       return await showLive(request, reply, { filter, limit, withTransactions });
     const position = cursor === undefined ? undefined : cursors.open(walk, cursor);
     const { instant, check } = instantOfWalk(instantOf({ query }), position);
-    const scope = { ...(query.supernode === undefined ? ofActions : withNodes), instant };
+    const ofOperator = filter.supernode && 'operator' in filter.supernode;
+    const scope = { ...(ofOperator ? withNodes : ofActions), instant };
     return await read(reply, scope, async (snapshot) => {
       check(snapshot);
       const match = await pageOf(dependencies, snapshot, {

@@ -141,12 +141,14 @@ export function createResolver(past: PastLog, clock: () => number): ResolveInsta
     if (isTime && named.nanos > BigInt(Math.floor(clock())) * nanosPerMs)
       throw new AppError('NOT_YET', 'This time has not come yet; an instant lies in the past.');
     const known = isTime ? new Map<StreamName, number>() : await checked(heads, locationsOf(named));
-    const time = isTime ? Promise.resolve(named.nanos) : lastStored(past, heads, known);
+    const searched = positionsWhen(past, heads, { known, of: streams.filter((stream) => !known.has(stream)) });
+    // A search by an event finds its time as well.
+    const time = isTime ? Promise.resolve(named.nanos) : searched.then(() => lastStored(past, heads, known));
     const timeMs = time.then((nanos) => (nanos === undefined ? undefined : Number(nanos / 1_000_000_000n) * 1000));
     timeMs.catch(() => undefined);
     const followed = await Promise.all(
       streams.map(async (stream): Promise<Followed> => {
-        const sequence = known.get(stream) ?? (await positionAt(past, stream, { known, time }));
+        const sequence = known.get(stream) ?? (await searched).get(stream) ?? (await positionAt(past, stream, time));
         const { incarnation, firstSequence } = await heads(stream, sequence);
         if (streamTable[stream].keeps !== 'forever' && firstSequence > 1 && sequence < firstSequence)
           throw await forgotten(past, stream, firstSequence);
@@ -198,14 +200,24 @@ async function checked(heads: ReadHead, locations: readonly Location[]): Promise
   return new Map(locations.map(({ stream, sequence }) => [stream, sequence]));
 }
 
-type Timed = Readonly<{ known: ReadonlyMap<StreamName, number>; time: Promise<bigint | undefined> }>;
+type Searched = Readonly<{ known: ReadonlyMap<StreamName, number>; of: readonly StreamName[] }>;
 
-/** The position of a stream at a time, which may be that of one known event. */
-async function positionAt(past: PastLog, of: StreamName, { known, time }: Timed): Promise<number> {
+/** The positions of streams at the time of the event that an instant names, where that is a single one. */
+async function positionsWhen(
+  past: PastLog,
+  heads: ReadHead,
+  { known, of }: Searched,
+): Promise<Map<StreamName, number>> {
   const [[stream, sequence] = []] = known;
-  if (stream && sequence !== undefined && known.size === 1) return await past.positionWhen(of, { stream, sequence });
+  if (!stream || sequence === undefined || known.size > 1 || of.length === 0) return new Map();
+  const { incarnation } = await heads(stream, sequence);
+  const event = { stream, sequence, incarnation };
+  return new Map(await Promise.all(of.map(async (one) => [one, await past.positionWhen(one, event)] as const)));
+}
+
+async function positionAt(past: PastLog, stream: StreamName, time: Promise<bigint | undefined>): Promise<number> {
   const nanos = await time;
-  return nanos === undefined ? 0 : await past.positionAt(of, nanos);
+  return nanos === undefined ? 0 : await past.positionAt(stream, nanos);
 }
 
 /** When the last of some events was stored. */

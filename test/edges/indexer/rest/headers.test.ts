@@ -5,7 +5,7 @@ import { positionToken } from '../../../../src/edges/indexer/rest/headers.ts';
 import { type StreamEnds, trackLag } from '../../../../src/engine/log/lag.ts';
 import { timeOf } from '../../../support/histories/facts.ts';
 import { askOnce, now, type RestServer, startRest } from './rest-server.ts';
-import { alpha, sample } from './sample.ts';
+import { alpha, betaAccount, sample } from './sample.ts';
 
 const incarnation = '2026-01-01T00:00:00Z';
 const opened = (token: string | null): unknown =>
@@ -27,6 +27,7 @@ afterAll(async () => await rest.close());
 const reads: readonly (readonly [string, readonly string[], number])[] = [
   ['/v1/actions', ['ACTIONS'], 4],
   [`/v1/actions?supernode=${alpha}`, ['ACTIONS', 'NODES'], 4],
+  [`/v1/actions?supernode=${betaAccount}`, ['ACTIONS'], 4],
   ['/v1/actions/1', ['ACTIONS', 'NODES'], 4],
   ['/v1/actions/999', ['ACTIONS', 'NODES'], 4],
   ['/v1/actions/stats', ['ACTIONS'], 4],
