@@ -14,6 +14,7 @@ export type Ante = Readonly<{ height: number; ahead: number }>;
 /** The most gas that a transaction may request, and the least price of each hundred units. */
 const mostGas = 25_000_000;
 const gasPerCoin = 100;
+/** In bytes, which the chain calls characters. */
 const longestMemo = 256;
 
 /**
@@ -27,10 +28,11 @@ export function refusalOf(state: LedgerState, transaction: Transaction, { height
   if (messages.some((message) => signerOf(message) !== signer))
     return refused(4, 'all messages must have the same signer: unauthorized');
   if (messages.some(lacksCounter)) return refused(18, 'rq_ids_ic is required: invalid request');
-  if (memo.length > longestMemo)
+  const memoBytes = new TextEncoder().encode(memo).length;
+  if (memoBytes > longestMemo)
     return refused(
       12,
-      `maximum number of characters is ${longestMemo} but received ${memo.length} characters: memo too large`,
+      `maximum number of characters is ${longestMemo} but received ${memoBytes} characters: memo too large`,
     );
   if (timeoutHeight !== 0 && height > timeoutHeight)
     return refused(30, `block height: ${height}, timeout height: ${timeoutHeight}: tx timeout height`);

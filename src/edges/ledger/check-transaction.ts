@@ -1,8 +1,9 @@
 import { type Ante, type Refusal, refusalOf } from '../../commands/ledger/ante.ts';
 import type { LedgerState } from '../../commands/ledger/chain.ts';
-import { bytesOf, prefixes } from '../chain/sign/addresses.ts';
+import { bytesOf, evmAddress, prefixes } from '../chain/sign/addresses.ts';
 import { accountOf, verify } from '../chain/sign/keys.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
+import { contractAddresses } from '../evm/contracts/addresses.ts';
 
 /** Larger ones fit no queue: a block is one message of the broker. */
 const mostBytes = 128 * 1024;
@@ -17,6 +18,7 @@ export function checkTransaction(sent: SentTransaction, { state, chainId, ...ant
     return { code: 21, log: `transaction size ${bytes.length} is above ${mostBytes} bytes: tx too large` };
   return (
     wrongAddress(sent) ??
+    blockedRecipient(sent, state) ??
     wrongPayer(sent) ??
     refusalOf(state, transaction, ante) ??
     wrongSignature(sent, { state, chainId })
@@ -39,6 +41,28 @@ export function wrongAddress({ transaction }: Pick<SentTransaction, 'transaction
       if (address !== address.toLowerCase())
         return { code: 7, log: `invalid address ${address}: write it in small letters: invalid address` };
     }
+  }
+  return undefined;
+}
+
+/** The last built-in contract of the virtual machine, by the number that is its address. */
+const lastBuiltIn = 0x11;
+const contracts: ReadonlySet<number> = new Set(Object.values(contractAddresses).map(Number));
+
+/**
+ * Why an account is not allowed to receive coins; undefined when all are.
+ *
+ * The real chain blocks the fee collector and each contract that is no account. It is decided here and not by the rules:
+ * blocks of the log may hold such transfers.
+ */
+function blockedRecipient({ transaction }: SentTransaction, { genesis }: LedgerState): Refusal | undefined {
+  for (const message of transaction.messages) {
+    if (message['@type'] !== '/cosmos.bank.v1beta1.MsgSend') continue;
+    const { to_address: to } = message;
+    const number = Number(evmAddress(to) ?? 0);
+    const isContract = (number > 0 && number <= lastBuiltIn) || contracts.has(number);
+    if (isContract || to === genesis.modules.feeCollector)
+      return { code: 4, log: `${to} is not allowed to receive funds: unauthorized` };
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { ChainEvent } from '../../commands/ledger/draft.ts';
-import { execute } from '../../commands/ledger/execute.ts';
+import { execute, type Executed } from '../../commands/ledger/execute.ts';
+import { TransactionFailed } from '../../commands/ledger/failure.ts';
 import { gasUsed } from '../../commands/ledger/messages.ts';
 import { distance } from '../chain/sign/addresses.ts';
 import { decodeTransaction, type SentTransaction, UnreadableTransaction } from '../chain/sign/transaction-codec.ts';
@@ -23,6 +24,7 @@ export type SimulatedOn = Readonly<{ chain: Chain; sealer: Sealer }>;
 export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Simulated {
   const { transaction } = decoded(bytes);
   const { messages, signer, sequence } = transaction;
+  if (messages.length === 0) fail(2, 'must contain at least one message: invalid request');
   const wrong = wrongAddress({ transaction });
   if (wrong) fail(2, wrong.log);
   const gasLimit = gasUsed(messages, true);
@@ -31,9 +33,19 @@ export function simulate({ chain, sealer }: SimulatedOn, bytes: Uint8Array): Sim
   if (expected !== sequence)
     fail(2, `account sequence mismatch, expected ${expected}, got ${sequence}: incorrect account sequence`);
   const block = { height: chain.height + 1, time: new Date().toISOString(), distance };
-  const { code, log, events } = execute(chain.history.state, { ...transaction, gasLimit }, block);
+  const { code, log, events } = paid(() => execute(chain.history.state, { ...transaction, gasLimit }, block));
   if (code !== 0) fail(2, `${log} with gas used: '${gasUsed(messages, false)}'`);
   return { gasUsed: gasLimit, data: Buffer.from(responseData({ events, messages }), 'hex'), events };
+}
+
+/** A simulation is not checked before, so its signer may lack the fee. */
+function paid(run: () => Executed): Executed {
+  try {
+    return run();
+  } catch (caught) {
+    if (caught instanceof TransactionFailed) return fail(2, caught.message);
+    throw caught;
+  }
 }
 
 function decoded(bytes: Uint8Array): SentTransaction {

@@ -3,6 +3,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { accountOfEvm } from '../../../src/edges/chain/sign/addresses.ts';
 import { signTransaction } from '../../../src/edges/chain/sign/transaction-codec.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
@@ -12,6 +13,9 @@ import { ask, freshLog, seed, silent } from './ledger-under-test.ts';
 const path = '/cosmos/tx/v1beta1/txs';
 const [ethereum, cosmos] = developmentAccounts();
 if (!ethereum || !cosmos) throw new AppError('INTERNAL', 'there are no development accounts');
+
+const collector = localBeginning(seed, 0).genesis.modules.feeCollector;
+const contractAccount = (number: number) => accountOfEvm(`0x${number.toString(16).padStart(40, '0')}`);
 
 let ledger: Ledger;
 let close: () => Promise<void>;
@@ -134,6 +138,10 @@ describe('POST /cosmos/tx/v1beta1/txs', () => {
     ['more than there is', { fee: [{ denom: 'ulume', amount: '999999999' }] }, 5],
     ['no gas', { gasLimit: 0 }, 11],
     ['a long memo', { memo: 'x'.repeat(300) }, 12],
+    ['a memo of too many bytes', { memo: 'ü'.repeat(129) }, 12],
+    ['a payment to the fee collector', { messages: [send(collector)] }, 4],
+    ['a payment to a system contract', { messages: [send(contractAccount(0x901))] }, 4],
+    ['a payment to a built-in contract', { messages: [send(contractAccount(0x11))] }, 4],
     ['no message', { messages: [] }, 18],
     ['a recipient in capitals', { messages: [send(vectors.recipient.toUpperCase())] }, 7],
     ['a recipient of half a byte', { messages: [send('lumera1phlvxl6')] }, 7],
@@ -201,6 +209,15 @@ describe('POST /cosmos/tx/v1beta1/simulate', () => {
     expect(status).toBe(500);
     expect(body).toMatchObject({ code: 2, message: expect.stringContaining('invalid address nobody') });
     expect(await broadcast(tx_bytes)).toMatchObject({ code: 7, raw_log: expect.stringContaining('nobody') });
+  });
+
+  test.each([
+    ['a fee beyond the balance', { fee: [{ denom: 'ulume', amount: '9'.repeat(30) }] }, 'spendable balance'],
+    ['no message', { messages: [] }, 'must contain at least one message'],
+  ])('refuses %s in the words of the chain', async (_, changes, words) => {
+    const { status, body } = await post('/cosmos/tx/v1beta1/simulate', { tx_bytes: await transfer(changes) });
+    expect(status).toBe(500);
+    expect(body).toMatchObject({ code: 2, message: expect.stringContaining(words) });
   });
 
   test('refuses a body that is too long, and says that it reads no further on that connection', async () => {
