@@ -33,6 +33,7 @@ async function* startLocal(context: RoleContext, thread: ServingThread): AsyncGe
     httpPort: config.evmHttpPort,
     wsPort: config.evmWsPort,
     origins: config.evmCorsAllowOrigins,
+    trustedProxies: config.trustedProxies,
     namespaces: config.evmNamespaces,
     gasCap: BigInt(config.evmGasCap),
     callTimeoutMs: config.evmCallTimeoutMs,

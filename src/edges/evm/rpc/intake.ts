@@ -26,7 +26,15 @@ export const conditionBounds: IntakeBounds = {
   refusal: 'too many subscriptions with conditions, or conditions too long; end some',
 };
 
-/** One request, response or subscription under way. */
+/** Of connections over WebSocket; their bytes count with what is sent on them. */
+export const connectionBounds: IntakeBounds = {
+  entries: 256,
+  bytes: Infinity,
+  bytesOfAll: Infinity,
+  refusal: 'too many connections of one address',
+};
+
+/** One request, response, subscription or connection under way. */
 export type Admitted = Readonly<{
   /** Counts bytes of it. Fails with `TOO_MANY_REQUESTS` beyond a bound; its caller's, where that has others. */
   grow: (bytes: number) => void;

@@ -19,6 +19,8 @@ export type RpcPosition = Readonly<{
   wsPort: number;
   /** Origins of web pages that may send requests; all by default. */
   origins?: Origins;
+  /** Proxies that represent many clients; the bound of connections of one address is not theirs. */
+  trustedProxies?: readonly string[];
   logger: Logger;
   /** Time limit of a request or a complete batch, where it differs from the usual one. */
   messageMs?: number;
@@ -41,7 +43,7 @@ export async function serveRpc(
   context: Omit<ServedContext, 'filters' | 'conditions' | 'catalogue'>,
   position: RpcPosition,
 ): Promise<ServedRpc> {
-  const { host, httpPort, wsPort, origins = '*', logger, messageMs, onAsked } = position;
+  const { host, httpPort, wsPort, origins = '*', trustedProxies = [], logger, messageMs, onAsked } = position;
   const filters = new Filters();
   const conditions = new CallIntake(conditionBounds);
   const { version, enabled } = context;
@@ -53,7 +55,7 @@ export async function serveRpc(
     return await dispatcher(text, sender);
   };
   const serving = { dispatch, origins, intake: new CallIntake(), unread: new CallIntake(unreadBounds) };
-  const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving)];
+  const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving, { trustedProxies })];
   const stop = async (): Promise<void> => {
     filters.close();
     await Promise.all([http, ws].map(closed));

@@ -3,7 +3,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { Connection } from './connection.ts';
 import { callerOf } from '../../../kit/net-address.ts';
 import { mayRequest, type RpcServing } from './http-server.ts';
-import type { Admitted } from './intake.ts';
+import { isOneOf } from '../../../kit/connection-limits.ts';
+import { type Admitted, CallIntake, connectionBounds } from './intake.ts';
 import { Outbox } from './outbox.ts';
 
 /** Of one message, of connections, and of requests that wait on one. */
@@ -13,14 +14,20 @@ const silence = { ms: 30_000, looks: 4 };
 /** Close codes of RFC 6455. */
 const codes = { unsupported: 1003, policy: 1008, tryAgain: 1013 };
 
+/** How long a client may be silent, and proxies (addresses, subnets) that represent many clients. */
+type WebSocketOptions = Readonly<{ silenceMs?: number; trustedProxies?: readonly string[] }>;
+
 /**
  * Makes the server of JSON-RPC over WebSocket; it does not listen yet.
  *
+ * One address has a quarter of the connections at most, so that others find one.
+
  * Requests of one connection are answered in their order. A client that reads slower than the server sends is
  * disconnected, never waited for, and so is one that does not answer a ping within `silenceMs`, while this process did
  * not stand still. Pages of other origins than `origins` get HTTP 403. Closing the server cuts every connection.
  */
-export function createWebSocketServer(serving: RpcServing, { silenceMs = silence.ms } = {}): Server {
+export function createWebSocketServer(serving: RpcServing, options: WebSocketOptions = {}): Server {
+  const { silenceMs = silence.ms, trustedProxies = [] } = options;
   const server = createServer((_, response) => {
     response.writeHead(426, { connection: 'close', upgrade: 'websocket' }).end();
   });
@@ -39,9 +46,15 @@ export function createWebSocketServer(serving: RpcServing, { silenceMs = silence
     silentLooks.set(socket, looks + 1);
   };
   const looking = setInterval(() => sockets.clients.forEach(look), silenceMs / silence.looks);
+  const connections = new CallIntake(connectionBounds);
   sockets.on('connection', (socket, { socket: { remoteAddress = '' } }) => {
-    if (sockets.clients.size > most.connections) socket.close(codes.tryAgain, 'too many connections');
-    else serve(socket, callerOf(remoteAddress), serving);
+    const caller = callerOf(remoteAddress);
+    const isBounded = !isOneOf(remoteAddress, trustedProxies);
+    const admitted = isBounded ? admittedBy(connections, { caller, bytes: 0 }) : undefined;
+    socket.on('close', () => admitted?.leave());
+    const isTooMany = sockets.clients.size > most.connections || (isBounded && !admitted);
+    if (isTooMany) socket.close(codes.tryAgain, 'too many connections');
+    else serve(socket, caller, serving);
     socket.on('pong', () => silentLooks.delete(socket));
   });
   sockets.on('error', () => undefined);
@@ -99,9 +112,9 @@ function serve(socket: WebSocket, caller: string, { dispatch, intake, unread }: 
   });
 }
 
-/** Admission among the requests of the caller; undefined where it has too many. */
+/** Admission among what the caller has; undefined where it has too much. */
 function admittedBy(
-  intake: RpcServing['intake'],
+  intake: CallIntake,
   { caller, bytes }: Readonly<{ caller: string; bytes: number }>,
 ): Admitted | undefined {
   let admitted: Admitted | undefined;
@@ -110,7 +123,7 @@ function admittedBy(
     admitted.grow(bytes);
     return admitted;
   } catch {
-    // The connection is closed for it, with a code that names the reason.
+    // The connection is closed for it, with a code.
     admitted?.leave();
     return undefined;
   }
