@@ -7,8 +7,7 @@ import {
   type JSONTx,
   type TypedTransaction,
 } from '@ethereumjs/tx';
-import { bytesToHex } from '@ethereumjs/util';
-import { effectiveGasPrice, type Hex } from './outcome.ts';
+import { effectiveGasPrice, type Hex, hexOf } from './outcome.ts';
 
 /** The position of a transaction; without it, the transaction is pending. */
 export type TransactionPosition = Readonly<{
@@ -42,8 +41,8 @@ export function transactionForm(
       maxPriorityFeePerGas: quantity(tx.maxPriorityFeePerGas),
     }),
     ...(isBlob4844Tx(tx) && { maxFeePerBlobGas: quantity(tx.maxFeePerBlobGas) }),
-    hash: bytesToHex(tx.hash()),
-    input: bytesToHex(tx.data),
+    hash: hexOf(tx.hash()),
+    input: hexOf(tx.data),
     nonce: quantity(tx.nonce),
     to: tx.to?.toString() ?? null,
     transactionIndex: location ? quantity(location.index) : null,
@@ -99,14 +98,14 @@ export function blockFormOf(header: BlockHeader, hash: Hex, parts: ShownParts): 
 /** A block as `eth_getBlockByNumber` shows it, with full transactions or their hashes. */
 export function blockForm(block: Block, complete: boolean): Readonly<Record<string, unknown>> {
   const { header, transactions } = block;
-  const hash = bytesToHex(header.hash());
+  const hash = hexOf(header.hash());
   const inBlock = { blockHash: hash, blockNumber: header.number, timestamp: header.timestamp };
   return blockFormOf(header, hash, {
     sizeBytes: block.serialize().length,
     transactions: transactions.map((tx, index) =>
-      complete ? transactionForm(tx, { ...inBlock, index, baseFee: header.baseFeePerGas }) : bytesToHex(tx.hash()),
+      complete ? transactionForm(tx, { ...inBlock, index, baseFee: header.baseFeePerGas }) : hexOf(tx.hash()),
     ),
-    uncles: block.uncleHeaders.map((uncle) => bytesToHex(uncle.hash())),
+    uncles: block.uncleHeaders.map((uncle) => hexOf(uncle.hash())),
     withdrawals: (block.withdrawals ?? []).map((withdrawal) => withdrawal.toJSON()),
   });
 }
@@ -120,25 +119,25 @@ export const headForm = (header: BlockHeader, hash: Hex): Readonly<Record<string
 function headerForm(header: BlockHeader): Readonly<Record<string, unknown>> {
   return {
     difficulty: quantity(header.difficulty),
-    extraData: bytesToHex(header.extraData),
+    extraData: hexOf(header.extraData),
     gasLimit: quantity(header.gasLimit),
     gasUsed: quantity(header.gasUsed),
-    logsBloom: bytesToHex(header.logsBloom),
+    logsBloom: hexOf(header.logsBloom),
     miner: header.coinbase.toString(),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: bytesToHex(header.nonce),
+    mixHash: hexOf(header.mixHash),
+    nonce: hexOf(header.nonce),
     number: quantity(header.number),
-    parentHash: bytesToHex(header.parentHash),
-    receiptsRoot: bytesToHex(header.receiptTrie),
-    sha3Uncles: bytesToHex(header.uncleHash),
-    stateRoot: bytesToHex(header.stateRoot),
+    parentHash: hexOf(header.parentHash),
+    receiptsRoot: hexOf(header.receiptTrie),
+    sha3Uncles: hexOf(header.uncleHash),
+    stateRoot: hexOf(header.stateRoot),
     timestamp: quantity(header.timestamp),
-    transactionsRoot: bytesToHex(header.transactionsTrie),
+    transactionsRoot: hexOf(header.transactionsTrie),
     ...(header.baseFeePerGas !== undefined && { baseFeePerGas: quantity(header.baseFeePerGas) }),
-    ...(header.withdrawalsRoot && { withdrawalsRoot: bytesToHex(header.withdrawalsRoot) }),
+    ...(header.withdrawalsRoot && { withdrawalsRoot: hexOf(header.withdrawalsRoot) }),
     ...(header.blobGasUsed !== undefined && { blobGasUsed: quantity(header.blobGasUsed) }),
     ...(header.excessBlobGas !== undefined && { excessBlobGas: quantity(header.excessBlobGas) }),
-    ...(header.parentBeaconBlockRoot && { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
-    ...(header.requestsHash && { requestsHash: bytesToHex(header.requestsHash) }),
+    ...(header.parentBeaconBlockRoot && { parentBeaconBlockRoot: hexOf(header.parentBeaconBlockRoot) }),
+    ...(header.requestsHash && { requestsHash: hexOf(header.requestsHash) }),
   };
 }

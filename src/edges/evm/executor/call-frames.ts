@@ -1,7 +1,7 @@
 import type { EVMResult, InterpreterStep, Log, Message } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
-import { type Address, bytesToHex, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
-import type { ExecutedLog, Hex } from './outcome.ts';
+import { type Address, createAddressFromBigInt, createContractAddress } from '@ethereumjs/util';
+import { type ExecutedLog, type Hex, hexOf } from './outcome.ts';
 import { callFailure } from './revert-reason.ts';
 import { errorText, type LastStep } from './tracers/error-texts.ts';
 import { feeOf, forwardedGas, forwards } from './tracers/forwarded-gas.ts';
@@ -99,9 +99,9 @@ function reported(
 }
 
 const placed = ([address, topics, data]: Log, position: number): PlacedLog => ({
-  address: bytesToHex(address),
-  topics: topics.map((topic) => bytesToHex(topic)),
-  data: bytesToHex(data),
+  address: hexOf(address),
+  topics: topics.map((topic) => hexOf(topic)),
+  data: hexOf(data),
   position: `0x${position.toString(16)}`,
 });
 
@@ -118,7 +118,7 @@ function frameOf(message: Message, opcode: string): CallFrame {
     value: type === 'STATICCALL' ? undefined : hex(value),
     gas: hex(gasLimit),
     gasUsed: '0x0',
-    input: bytesToHex(data instanceof Uint8Array ? data : new Uint8Array()),
+    input: hexOf(data instanceof Uint8Array ? data : new Uint8Array()),
   };
 }
 
@@ -129,7 +129,7 @@ function end(frame: CallFrame, { execResult, createdAddress }: EVMResult, last: 
     ...frame,
     to: frame.to ?? (failure ? undefined : createdAddress?.toString()),
     gasUsed: hex(executionGasUsed),
-    output: returnValue.length > 0 ? bytesToHex(returnValue) : undefined,
+    output: returnValue.length > 0 ? hexOf(returnValue) : undefined,
     error: exceptionError && errorIn(frame, exceptionError.error, last),
     revertReason: failure?.message.split('execution reverted: ')[1],
   };
@@ -173,7 +173,7 @@ function refusedCall(step: InterpreterStep): CallFrame | undefined {
     ...(value !== undefined && { value: hex(value) }),
     gas: hex(gas),
     gasUsed: '0x0',
-    input: bytesToHex(bytesIn(memory, Number(offset), Number(size))),
+    input: hexOf(bytesIn(memory, Number(offset), Number(size))),
     error: isPoor ? 'insufficient balance for transfer' : 'max call depth exceeded',
   };
 }
@@ -201,7 +201,7 @@ const plainFrame = (tx: TypedTransaction): CallFrame => {
     value: hex(tx.value),
     gas: hex(tx.gasLimit),
     gasUsed: '0x0',
-    input: bytesToHex(tx.data),
+    input: hexOf(tx.data),
   };
 };
 

@@ -1,6 +1,5 @@
 import type { BlockHeader } from '@ethereumjs/block';
 import { isFeeMarket1559Tx, isBlob4844Tx, isEOACode7702Tx, type TypedTransaction } from '@ethereumjs/tx';
-import { bytesToHex } from '@ethereumjs/util';
 import { encodeReceipt, type RunTxResult } from '@ethereumjs/vm';
 import type { ChainEvent } from '../../../commands/ledger/draft.ts';
 import type { LedgerRecord } from '../../../commands/ledger/records.ts';
@@ -8,6 +7,10 @@ import type { ChangedAccount } from './state/state.ts';
 
 /** Bytes as lower-case hex digits behind `0x`. */
 export type Hex = `0x${string}`;
+
+/** Bytes in hex. The library joins them digit by digit where the platform has no `toHex`: 32 bytes of memory for each. */
+export const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Hex =>
+  `0x${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`;
 
 /** An event of a contract. */
 export type ExecutedLog = Readonly<{ address: Hex; topics: readonly Hex[]; data: Hex }>;
@@ -65,23 +68,23 @@ export function executedTransaction(
   header: BlockHeader,
 ): ExecutedTransaction {
   return {
-    hash: bytesToHex(tx.hash()),
+    hash: hexOf(tx.hash()),
     type: tx.type,
     from: tx.getSenderAddress().toString(),
     to: tx.to?.toString(),
     contractAddress: tx.to ? undefined : createdAddress?.toString(),
     succeeded: 'status' in receipt ? receipt.status === 1 : undefined,
-    stateRoot: 'stateRoot' in receipt ? bytesToHex(receipt.stateRoot) : undefined,
+    stateRoot: 'stateRoot' in receipt ? hexOf(receipt.stateRoot) : undefined,
     gasUsed: totalGasSpent,
     cumulativeGasUsed: receipt.cumulativeBlockGasUsed,
     effectiveGasPrice: effectiveGasPrice(tx, header.baseFeePerGas ?? 0n),
     blobGas: 'blobGasUsed' in receipt ? { used: receipt.blobGasUsed, price: receipt.blobGasPrice } : undefined,
     logs: receipt.logs.map(([address, topics, data]) => ({
-      address: bytesToHex(address),
-      topics: topics.map((topic) => bytesToHex(topic)),
-      data: bytesToHex(data),
+      address: hexOf(address),
+      topics: topics.map((topic) => hexOf(topic)),
+      data: hexOf(data),
     })),
-    logsBloom: bytesToHex(receipt.bitvector),
+    logsBloom: hexOf(receipt.bitvector),
     receipt: encodeReceipt(receipt, tx.type),
     returned: execResult.returnValue,
     error: execResult.exceptionError?.error,

@@ -1,10 +1,10 @@
 import type { Block } from '@ethereumjs/block';
 import type { InterpreterStep } from '@ethereumjs/evm';
 import type { TypedTransaction } from '@ethereumjs/tx';
-import { bytesToHex, hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
+import { hexToBytes, setLengthLeft, setLengthRight } from '@ethereumjs/util';
 import type { VM } from '@ethereumjs/vm';
 import { type CallFrame, type CallTracerOptions, followCalls } from './call-frames.ts';
-import type { Hex } from './outcome.ts';
+import { type Hex, hexOf } from './outcome.ts';
 import type { StateReader } from './reader.ts';
 import { replay, type Replayed } from './replay.ts';
 import { type FlatCall, flatCalls, type FlatOptions, type FlatPosition } from './tracers/flat-calls.ts';
@@ -86,7 +86,7 @@ export async function trace(
     const stop = tracer && attach(vm, tracer);
     const result = await run();
     stop?.();
-    if (tracer) reported.push({ txHash: bytesToHex(tx.hash()), result: await tracer.report(result, tx) });
+    if (tracer) reported.push({ txHash: hexOf(tx.hash()), result: await tracer.report(result, tx) });
     return true;
   });
   return reported;
@@ -129,8 +129,8 @@ function namedTracer(vm: VM, { name, config }: Named, at: TracedAt): Tracer<Trac
 
 function positionOf({ block, index, tx }: TracedAt): FlatPosition | undefined {
   if (!tx || index === undefined) return undefined;
-  const { hash, header } = { hash: bytesToHex(block.hash()), header: block.header };
-  const within = { transactionHash: bytesToHex(tx.hash()), transactionPosition: index };
+  const { hash, header } = { hash: hexOf(block.hash()), header: block.header };
+  const within = { transactionHash: hexOf(tx.hash()), transactionPosition: index };
   return { blockHash: hash, blockNumber: Number(header.number), ...within };
 }
 
@@ -146,13 +146,13 @@ function followInstructions(options: TraceOptions): Tracer<StructTrace> {
     report: ({ execResult, totalGasSpent }) => ({
       gas: Number(totalGasSpent),
       failed: execResult.exceptionError !== undefined,
-      returnValue: bytesToHex(execResult.returnValue),
+      returnValue: hexOf(execResult.returnValue),
       structLogs: logs,
     }),
   };
 }
 
-const word = (bytes: Uint8Array): Hex => bytesToHex(setLengthLeft(bytes, 32));
+const word = (bytes: Uint8Array): Hex => hexOf(setLengthLeft(bytes, 32));
 const wordOf = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
 
 /** Values of slots, both as words. */
@@ -176,7 +176,7 @@ function structLog(step: InterpreterStep, options: TraceOptions, storage: Slots 
 const wordsOf = (memory: Uint8Array): Hex[] =>
   Array.from({ length: Math.ceil(memory.length / 32) }, (_, index): Hex => {
     const at = index * 32;
-    return bytesToHex(setLengthRight(memory.slice(at, at + 32), 32));
+    return hexOf(setLengthRight(memory.slice(at, at + 32), 32));
   });
 
 /** The slots of the contract that were read or written so far, at the instructions that do so. */

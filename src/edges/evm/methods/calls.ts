@@ -1,9 +1,9 @@
-import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { quantity as hex } from '../executor/block-forms.ts';
 import * as forms from '../rpc/forms.ts';
 import { type Method, method } from '../rpc/registry.ts';
 import { stateBlock } from './block-of.ts';
+import { hexOf } from '../executor/outcome.ts';
 
 const request = { name: 'call', schema: forms.callRequest } as const;
 const at = { name: 'block', schema: forms.blockId, optional: true } as const;
@@ -36,7 +36,7 @@ export const callMethods: readonly Method[] = [
       const { header } = await stateBlock(context, id);
       const overrides = { stateOverrides: states, blockOverrides: block };
       const input = { at: header, request: call, gasCap: context.gasCap, ...overrides };
-      return bytesToHex(await context.reads.read('call', input));
+      return hexOf(await context.reads.read('call', input));
     },
   }),
   method({

@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes } from '@ethereumjs/util';
+import { hexToBytes } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import type { BlockHead } from '../chain/chain-blocks.ts';
 import { encodedReceipt } from '../chain/read-receipts.ts';
@@ -19,6 +19,7 @@ import {
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { knownBlock, requireState, stateBlock } from './block-of.ts';
+import { hexOf } from '../executor/outcome.ts';
 
 const of = { name: 'block', schema: blockId } as const;
 const optional = Type.Optional;
@@ -86,10 +87,10 @@ async function replayed(context: MethodContext, head: BlockHead): Promise<Replay
 /** The same of a block by its bytes; one that the chain does not have runs on the state after its parent. */
 async function tracesOf(context: MethodContext, rlp: Uint8Array, wanted?: TraceOptions): Promise<Traces> {
   const block = readable(rlp, context.forks);
-  const own = await context.blocks.byHash(bytesToHex(block.hash()));
+  const own = await context.blocks.byHash(hexOf(block.hash()));
   if (own) return await traces(context, own, wanted);
-  const parent = await context.blocks.byHash(bytesToHex(block.header.parentHash));
-  if (!parent) throw new RpcError(rpcCodes.server, `parent ${bytesToHex(block.header.parentHash)} not found`);
+  const parent = await context.blocks.byHash(hexOf(block.header.parentHash));
+  if (!parent) throw new RpcError(rpcCodes.server, `parent ${hexOf(block.header.parentHash)} not found`);
   await requireState(context, parent);
   return await context.reads.read('trace', { parent: parent.header, block: rlp, options: wanted ?? {} });
 }
@@ -110,7 +111,7 @@ export const debugMethods: readonly Method[] = [
     summary: 'RLP of a block',
     params: [of],
     result: bytes,
-    handler: async (context, id) => bytesToHex((await context.blocks.body(await knownBlock(context, id))).rlp),
+    handler: async (context, id) => hexOf((await context.blocks.body(await knownBlock(context, id))).rlp),
   }),
   method({
     name: 'debug_getRawHeader',
@@ -118,7 +119,7 @@ export const debugMethods: readonly Method[] = [
     summary: 'RLP of a header',
     params: [of],
     result: bytes,
-    handler: async (context, id) => bytesToHex((await knownBlock(context, id)).header),
+    handler: async (context, id) => hexOf((await knownBlock(context, id)).header),
   }),
   method({
     name: 'debug_getRawReceipts',
@@ -128,7 +129,7 @@ export const debugMethods: readonly Method[] = [
     result: Type.Array(bytes),
     handler: async (context, id) => {
       const receipts = await context.blocks.receipts(await knownBlock(context, id));
-      return receipts.map((receipt) => bytesToHex(encodedReceipt(receipt)));
+      return receipts.map((receipt) => hexOf(encodedReceipt(receipt)));
     },
   }),
   method({
@@ -140,7 +141,7 @@ export const debugMethods: readonly Method[] = [
     handler: async ({ blocks }, wanted) => {
       const match = await blocks.ofTransaction(wanted);
       const tx = match && (await blocks.body(match.head)).block.transactions[match.index];
-      return tx ? bytesToHex(tx.serialize()) : '0x';
+      return tx ? hexOf(tx.serialize()) : '0x';
     },
   }),
   method({

@@ -1,7 +1,6 @@
-import { bytesToHex } from '@ethereumjs/util';
 import { Type } from 'typebox';
 import { quantity as hex } from '../executor/block-forms.ts';
-import type { Hex } from '../executor/outcome.ts';
+import { type Hex, hexOf } from '../executor/outcome.ts';
 import { address, blockId, bytes, hash, quantity, slot } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
 import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
@@ -29,7 +28,7 @@ async function storageValues(
   for (const [name, list] of entries) {
     if (!/^0x[0-9a-fA-F]{40}$/.test(name)) throw new RpcError(rpcCodes.invalidParameters, `invalid address ${name}`);
     const words = await context.reads.read('storage', { at: where, address: `0x${name.slice(2)}`, slots: list });
-    values[name] = words.map((word) => bytesToHex(word));
+    values[name] = words.map((word) => hexOf(word));
   }
   return values;
 }
@@ -76,7 +75,7 @@ export const stateMethods: readonly Method[] = [
     params: [of, at],
     result: bytes,
     handler: async (context, account, id) =>
-      bytesToHex(await context.reads.read('code', { at: await header(context, id), address: account })),
+      hexOf(await context.reads.read('code', { at: await header(context, id), address: account })),
   }),
   method({
     name: 'eth_getStorageAt',
@@ -87,7 +86,7 @@ export const stateMethods: readonly Method[] = [
     handler: async (context, account, wanted, id) => {
       const input = { at: await header(context, id), address: account, slots: [wanted] };
       const [word = new Uint8Array(32)] = await context.reads.read('storage', input);
-      return bytesToHex(word);
+      return hexOf(word);
     },
   }),
   method({

@@ -7,8 +7,8 @@ import { rpcCodes, RpcError } from '../../json-rpc/rpc-error.ts';
 import { blockOf, knownBlock } from './block-of.ts';
 import { traces } from './debug.ts';
 
-/** Blocks of one search at most. */
-const mostBlocks = 100n;
+/** Blocks of one search at most, and of its answer the calls and the bytes that they were given and returned. */
+const most = { blocks: 100n, calls: 10_000, dataBytes: 9_000_000 };
 const flat = { tracer: 'flatCallTracer', tracerConfig: { convertParityErrors: true, ofMachine: true } } as const;
 const ofTransaction = { name: 'transaction hash', schema: hash } as const;
 const call = Type.Object({
@@ -58,17 +58,32 @@ function matcher({ fromAddress = [], toAddress = [], mode = 'union' }: Static<ty
 async function matching(context: MethodContext, wanted: Static<typeof filter>): Promise<readonly FlatCall[]> {
   const [first, last] = [await knownBlock(context, wanted.fromBlock), await knownBlock(context, wanted.toBlock)];
   if (first.number > last.number) throw new RpcError(rpcCodes.invalidParameters, 'invalid block range');
-  if (last.number - first.number >= mostBlocks)
-    throw new RpcError(rpcCodes.invalidParameters, `block range too large, at most ${mostBlocks} blocks`);
+  if (last.number - first.number >= most.blocks)
+    throw new RpcError(rpcCodes.invalidParameters, `block range too large, at most ${most.blocks} blocks`);
   const { after = 0, count = Infinity } = wanted;
   const matches = matcher(wanted);
   const results: FlatCall[] = [];
+  let [passed, bytes] = [0, 0];
   for (const head of await context.blocks.between(first.number, last.number)) {
-    if (results.length >= after + count) break;
-    results.push(...(await callsOf(context, head)).filter(matches));
+    if (results.length >= count) break;
+    for (const one of await callsOf(context, head)) {
+      if (!matches(one)) continue;
+      passed += 1;
+      if (passed <= after) continue;
+      if (results.length >= count) break;
+      bytes += dataBytes(one);
+      if (results.push(one) > most.calls) throw exceeded(`${most.calls} results`);
+      if (bytes > most.dataBytes) throw exceeded(`${most.dataBytes} bytes of data`);
+    }
   }
-  return results.slice(after, after + count);
+  return results;
 }
+
+const dataBytes = ({ action, result }: FlatCall): number =>
+  ((action['input'] ?? action['init'] ?? '').length + (result?.['output'] ?? result?.['code'] ?? '').length) / 2;
+
+const exceeded = (bound: string): RpcError =>
+  new RpcError(rpcCodes.invalidParameters, `query returned more than ${bound}; search fewer blocks, or use count`);
 
 /** Methods that show the calls of transactions as OpenEthereum did. */
 export const traceMethods: readonly Method[] = [
@@ -106,7 +121,7 @@ export const traceMethods: readonly Method[] = [
   method({
     name: 'trace_filter',
     namespace: 'trace',
-    summary: `The calls from or to some addresses, in ${mostBlocks} blocks at most`,
+    summary: `The calls from or to some addresses, in ${most.blocks} blocks at most`,
     params: [{ name: 'filter', schema: filter }],
     result: Type.Array(call),
     handler: matching,

@@ -1,24 +1,24 @@
 import type { Block } from '@ethereumjs/block';
-import { bytesToHex } from '@ethereumjs/util';
 import { quantity } from '../block-forms.ts';
 import { executionCodes } from '../execution-error.ts';
 import { callFailure } from '../revert-reason.ts';
 import type { SimulatedCall } from './simulated-calls.ts';
+import { hexOf } from '../outcome.ts';
 
 /** Calls of a simulated block as `eth_simulateV1` shows them. */
 export function callForms(block: Block, calls: readonly SimulatedCall[]): readonly Readonly<Record<string, unknown>>[] {
-  const position = { blockNumber: quantity(block.header.number), blockHash: bytesToHex(block.hash()) };
+  const position = { blockNumber: quantity(block.header.number), blockHash: hexOf(block.hash()) };
   return calls.map((call, index) => {
     const { tx, result, logs } = call;
     const { exceptionError, returnValue } = result.execResult;
     const failure = exceptionError && callFailure(exceptionError.error, returnValue);
     const reverted = failure?.code === executionCodes.reverted;
     return {
-      returnData: failure ? '0x' : bytesToHex(returnValue),
+      returnData: failure ? '0x' : hexOf(returnValue),
       logs: logs.map(({ index: logIndex, ...log }) => ({
         ...log,
         ...position,
-        transactionHash: bytesToHex(tx.hash()),
+        transactionHash: hexOf(tx.hash()),
         transactionIndex: quantity(index),
         blockTimestamp: quantity(block.header.timestamp),
         logIndex: quantity(logIndex),

@@ -1,7 +1,7 @@
 import type { EVMResult, InterpreterStep, Message } from '@ethereumjs/evm';
-import { bytesToHex, createAddressFromString, setLengthLeft } from '@ethereumjs/util';
+import { createAddressFromString, setLengthLeft } from '@ethereumjs/util';
 import type { VM } from '@ethereumjs/vm';
-import type { ExecutedLog, Hex } from '../outcome.ts';
+import { type ExecutedLog, type Hex, hexOf } from '../outcome.ts';
 
 /** A log with its index among all that were written in a block, undone ones included. */
 export type RecordedLog = ExecutedLog & Readonly<{ index: number }>;
@@ -9,7 +9,7 @@ export type RecordedLog = ExecutedLog & Readonly<{ index: number }>;
 /** The address of logs that show transfers of the native coin like transfers of a token. */
 const transferAddress: Hex = `0x${'ee'.repeat(20)}`;
 const transferTopic: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
-const word = (bytes: Uint8Array): Hex => bytesToHex(setLengthLeft(bytes, 32));
+const word = (bytes: Uint8Array): Hex => hexOf(setLengthLeft(bytes, 32));
 const wordOf = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
 
 /** Records logs, and transfers on request, while calls of one block run. */
@@ -100,7 +100,7 @@ export class LogRecorder {
     const topics = Array.from({ length: count }, (_, index) => wordOf(stack.at(-3 - index) ?? 0n));
     const data = new Uint8Array(Number(second));
     data.set(memory.slice(Number(first), Number(first) + Number(second)));
-    this.#add({ address: address.toString(), topics, data: bytesToHex(data) });
+    this.#add({ address: address.toString(), topics, data: hexOf(data) });
   }
 
   #leave({ execResult }: EVMResult): void {
@@ -110,9 +110,9 @@ export class LogRecorder {
     if (logs.every(({ address }) => address === transferAddress))
       for (const [address, topics, data] of execResult.logs ?? [])
         this.#add({
-          address: bytesToHex(address),
-          topics: topics.map((topic) => bytesToHex(topic)),
-          data: bytesToHex(data),
+          address: hexOf(address),
+          topics: topics.map((topic) => hexOf(topic)),
+          data: hexOf(data),
         });
     this.#frames.pop();
     if (execResult.exceptionError === undefined) this.#frames.at(-1)?.push(...logs);
