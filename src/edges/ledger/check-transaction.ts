@@ -52,7 +52,7 @@ const contracts: ReadonlySet<number> = new Set(Object.values(contractAddresses).
 /**
  * Why an account is not allowed to receive coins; undefined when all are.
  *
- * The real chain blocks the fee collector and each contract that is no account. It is decided here and not by the rules:
+ * The real chain blocks the fee collector and each contract that is no account. Decided here, not by the rules:
  * blocks of the log may hold such transfers.
  */
 function blockedRecipient({ transaction }: SentTransaction, { genesis }: LedgerState): Refusal | undefined {

@@ -8,7 +8,7 @@ import type { ChangedAccount } from './state/state.ts';
 /** Bytes as lower-case hex digits behind `0x`. */
 export type Hex = `0x${string}`;
 
-/** Bytes in hex. The library joins them digit by digit where the platform has no `toHex`: 32 bytes of memory for each. */
+/** Bytes in hex. Without `toHex` of the platform the library joins them digit by digit: 32 bytes of memory for each. */
 export const hexOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Hex =>
   `0x${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}`;
 
