@@ -55,6 +55,51 @@ export function countDown(ms: number, over: () => void, isHeld: () => boolean = 
   };
 }
 
+/** Runs work with a signal that aborts after so long; a time in which this process stood still does not count. */
+export async function whileAwake<T>(
+  limitMs: number,
+  outer: AbortSignal | undefined,
+  work: (inTime: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const watch = countDown(limitMs, () => late.abort(new Error('no answer in time')));
+  try {
+    return await work(outer ? AbortSignal.any([outer, late.signal]) : late.signal);
+  } finally {
+    watch.stop();
+  }
+}
+
+/** A clock of the time that another party had; it stops between `pause` and `resume`, which may be nested. */
+export type AwakeClock = Readonly<{ now: () => number; check: () => void; pause: () => void; resume: () => void }>;
+
+/**
+ * A clock that advances by `mostMs` from one check to the next at most, however long this process stood still between
+ * them; between two checks whatever has come is read.
+ */
+export function createAwakeClock(mostMs: number): AwakeClock {
+  let [awakeMs, uncheckedMs, since, paused] = [0, 0, performance.now(), 0];
+  const count = (): void => {
+    const at = performance.now();
+    if (paused === 0) uncheckedMs += at - since;
+    since = at;
+  };
+  const pauseBy = (one: number): void => {
+    count();
+    paused += one;
+  };
+  return {
+    now: () => awakeMs,
+    check: () => {
+      count();
+      awakeMs += Math.min(uncheckedMs, mostMs);
+      uncheckedMs = 0;
+    },
+    pause: () => pauseBy(1),
+    resume: () => pauseBy(-1),
+  };
+}
+
 /** How long a server requests its client to wait, from seconds or a date; 0 where that is absent or cannot be read. */
 export function retryAfterMs(header: string | string[] | undefined): number {
   const text = String(header ?? '').trim();

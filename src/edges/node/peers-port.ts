@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { listen, type ListenAddress } from '../../kit/listen.ts';
+import { countDown } from '../../kit/wait.ts';
 
 const usualHandshakeMs = 30_000;
 const connections = 1024;
@@ -12,10 +13,10 @@ export async function openPeersPort(
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    const late = setTimeout(() => socket.destroy(), handshakeMs);
+    const late = countDown(handshakeMs, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
-      clearTimeout(late);
+      late.stop();
       sockets.delete(socket);
     });
     socket.resume();

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
+import { type AwakeClock, createAwakeClock } from '../../kit/wait.ts';
 
 /** Which calls send bytes, how many a second they must, and over which time that is measured. */
 export type BodyPace = Readonly<{ paths: readonly string[]; bytesPerSecond: number; windowMs: number }>;
@@ -7,7 +8,8 @@ export type BodyPace = Readonly<{ paths: readonly string[]; bytesPerSecond: numb
 /**
  * Ends the reading of a call's body with DEADLINE_EXCEEDED once it comes too slowly.
  *
- * Only the time counts in which somebody waits for bytes: a reader that waits for its own disk slows nobody down.
+ * Only the time counts in which somebody waits for bytes: a reader that waits for its own disk slows nobody down, nor
+ * does a process that stands still.
  */
 export function withPace<Request extends Pick<UniversalServerRequest, 'body'>>(
   request: Request,
@@ -23,21 +25,27 @@ function isBytes(body: UniversalServerRequest['body']): body is AsyncIterable<Ui
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
+const checksPerWindow = 4;
+
 /** Chunks as long as enough of them come; one timer serves all of them. */
 class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #windowMs: number;
   readonly #leastBytes: number;
-  #waitedMs = 0;
+  /** Runs while a reader waits. */
+  readonly #clock: AwakeClock;
+  #windowStartMs = 0;
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** The reader that waits, and since when. */
-  #waiting: Readonly<{ sinceMs: number; fail: (reason: ConnectError) => void }> | undefined;
+  /** Fails the reader that waits. */
+  #fail: ((reason: ConnectError) => void) | undefined;
 
   constructor(body: AsyncIterable<Uint8Array>, { bytesPerSecond, windowMs }: BodyPace) {
     this.#chunks = body[Symbol.asyncIterator]();
     this.#windowMs = windowMs;
     this.#leastBytes = (bytesPerSecond * windowMs) / 1000;
+    this.#clock = createAwakeClock((2 * windowMs) / checksPerWindow);
+    this.#clock.pause();
   }
 
   [Symbol.asyncIterator](): this {
@@ -46,22 +54,25 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
 
   next(): Promise<IteratorResult<Uint8Array>> {
     return new Promise((resolve, reject) => {
-      const sinceMs = performance.now();
-      this.#waiting = { sinceMs, fail: reject };
-      this.#timer ??= this.#timerFor(this.#windowMs - this.#waitedMs);
-      this.#delivered(sinceMs).then(resolve, reject);
+      this.#fail = reject;
+      this.#clock.resume();
+      this.#timer ??= setInterval(() => this.#check(), this.#windowMs / checksPerWindow).unref();
+      this.#delivered().then(resolve, reject);
     });
   }
 
-  async #delivered(sinceMs: number): Promise<IteratorResult<Uint8Array>> {
+  async #delivered(): Promise<IteratorResult<Uint8Array>> {
     try {
       const result = await this.#chunks.next();
-      this.#count(this.#waitedMs + performance.now() - sinceMs, result.done === true ? 0 : result.value.length);
       if (result.done === true) this.#stop();
+      else this.#bytes += result.value.length;
       return result;
     } catch (caught) {
       this.#stop();
       throw caught;
+    } finally {
+      this.#fail = undefined;
+      this.#clock.pause();
     }
   }
 
@@ -72,31 +83,24 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  #timerFor(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#check(), ms).unref();
+  #check(): void {
+    this.#clock.check();
+    // Timers run before what has come is read, this after it.
+    if (this.#clock.now() - this.#windowStartMs >= this.#windowMs) setImmediate(() => this.#endWindow());
   }
 
   /** A window that was fast enough is followed by one in which nothing came yet. */
-  #check(): void {
-    this.#timer = undefined;
-    if (!this.#waiting) return;
-    const waitedMs = this.#waitedMs + performance.now() - this.#waiting.sinceMs;
-    const limitMs = this.#bytes < this.#leastBytes ? this.#windowMs : 2 * this.#windowMs;
-    if (waitedMs >= limitMs) this.#waiting.fail(tooSlow());
-    else this.#timer = this.#timerFor(limitMs - waitedMs);
-  }
-
-  #count(waitedMs: number, bytes: number): void {
-    this.#waiting = undefined;
-    this.#bytes += bytes;
-    this.#waitedMs = waitedMs;
-    if (waitedMs < this.#windowMs) return;
-    this.#waitedMs = 0;
+  #endWindow(): void {
+    if (this.#bytes < this.#leastBytes) {
+      this.#fail?.(tooSlow());
+      return;
+    }
+    this.#windowStartMs = this.#clock.now();
     this.#bytes = 0;
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
     this.#timer = undefined;
   }
 }

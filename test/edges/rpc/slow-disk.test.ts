@@ -1,19 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createClient } from '@connectrpc/connect';
+import { type ConnectRouter, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { pino } from 'pino';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CascadeService, SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
+import type { BodyPace } from '../../../src/edges/rpc/body-pace.ts';
 import { createRpcHandler } from '../../../src/edges/rpc/handler.ts';
 import { openRpcPort } from '../../../src/edges/rpc/server.ts';
+import { bytePaths } from '../../../src/edges/node/services.ts';
 import { standStill } from '../../support/stand-still.ts';
 
 const [silenceMs, chunkBytes, mostBytes] = [1_000, 2 ** 20, 16 * 2 ** 20];
 
 /** A port whose node writes each of the first chunks for longer than a client may be silent. */
-async function slowPort(slowChunks: number): Promise<number> {
+async function slowPort(
+  slowChunks: number,
+  { silentMs = silenceMs, pace }: Readonly<{ silentMs?: number; pace?: BodyPace }> = {},
+): Promise<number> {
   const logger = pino({ level: 'silent' });
-  const handler = createRpcHandler((router) => {
+  const routes = (router: ConnectRouter): void => {
     const node = {
       async *register(requests: AsyncIterable<unknown>) {
         let left = slowChunks;
@@ -25,9 +30,10 @@ async function slowPort(slowChunks: number): Promise<number> {
       },
     };
     router.service(CascadeService, node, { readMaxBytes: mostBytes });
-  }, logger);
+  };
+  const handler = createRpcHandler(routes, logger, pace ? { pace } : {});
   const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
-  const server = await openRpcPort({ place, handler, logger, silenceMs });
+  const server = await openRpcPort({ place, handler, logger, silenceMs: silentMs });
   onTestFinished(server.close);
   return server.port;
 }
@@ -69,4 +75,23 @@ it.each([0.5, 0.9])(
 
 it('a client that sends no more is cut off though the disk was behind before', { tags: ['S1.port.slow'] }, async () => {
   await expect(messagesOf(await slowPort(1), chunks(2, 60_000))).rejects.toThrow(/CANCEL|aborted/);
+});
+
+describe('an upload that must come with so many bytes a second', () => {
+  const pace = { paths: bytePaths, bytesPerSecond: 2 ** 20, windowMs: silenceMs };
+  const silentMs = 20 * silenceMs;
+
+  it('is not too slow for a time in which the process stood still', { tags: ['S1.port.slow'] }, async () => {
+    const sent = async function* () {
+      yield* chunks(0);
+      await pause(silenceMs / 2);
+      standStill(2 * silenceMs);
+      yield* chunks(4);
+    };
+    expect(await messagesOf(await slowPort(0, { silentMs, pace }), sent())).toEqual(['done']);
+  });
+
+  it('is too slow where its client alone is', { tags: ['S1.port.slow'] }, async () => {
+    await expect(messagesOf(await slowPort(0, { silentMs, pace }), chunks(1, 60_000))).rejects.toThrow('too slowly');
+  });
 });

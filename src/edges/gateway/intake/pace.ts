@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../../kit/errors.ts';
+import { type AwakeClock, createAwakeClock } from '../../../kit/wait.ts';
 
 /** How slowly a body may come. */
 export type Pace = Readonly<{
@@ -32,12 +33,13 @@ export async function withPace<T>(
   const { socket } = request;
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
   const eachMs = Math.min(1_000, stallMs / 4, windowMs / 4);
-  const { now, look, ownTime } = createSenderClock(2 * eachMs);
+  const clock = createAwakeClock(2 * eachMs);
+  const { now } = clock;
   let advanced = { at: now(), bytes: socket.bytesRead };
   let window = advanced;
   const check = (): void => {
     if (request.complete) return;
-    look();
+    clock.check();
     const seen = { at: now(), bytes: socket.bytesRead };
     if (seen.bytes > advanced.bytes) advanced = seen;
     if (seen.at - advanced.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
@@ -52,7 +54,7 @@ export async function withPace<T>(
   if (socket.destroyed) leave();
   socket.once('close', leave);
   const timer = setInterval(check, eachMs);
-  const reading = read(ownTime);
+  const reading = read(ownTimeOf(clock));
   try {
     return await Promise.race([reading, tooSlow]);
   } catch (caught) {
@@ -64,34 +66,16 @@ export async function withPace<T>(
   }
 }
 
-/**
- * Milliseconds in which the sender could have sent: the clock stops while work of ours is awaited, and goes on by
- * `mostMs` from one look to the next at most. Between two looks whatever has come is read.
- */
-function createSenderClock(mostMs: number): Readonly<{ now: () => number; look: () => void; ownTime: OwnTime }> {
-  let senderMs = 0;
-  let [unlookedMs, since, working] = [0, performance.now(), 0];
-  const count = (): void => {
-    const at = performance.now();
-    if (working === 0) unlookedMs += at - since;
-    since = at;
-  };
-  const look = (): void => {
-    count();
-    senderMs += Math.min(unlookedMs, mostMs);
-    unlookedMs = 0;
-  };
-  const ownTime: OwnTime = async (work) => {
-    count();
-    working += 1;
+/** Stops the clock while work of ours is awaited. */
+function ownTimeOf({ pause, resume }: AwakeClock): OwnTime {
+  return async (work) => {
+    pause();
     try {
       return await work;
     } finally {
-      count();
-      working -= 1;
+      resume();
     }
   };
-  return { now: () => senderMs, look, ownTime };
 }
 
 function slow(how: string): AppError {

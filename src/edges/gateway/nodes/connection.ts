@@ -1,6 +1,5 @@
 import { type Client, createClient } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-grpc';
-import { createNodeHttpClient } from '@connectrpc/connect-node';
 import { AppError } from '../../../kit/errors.ts';
 import type { StoringNode } from '../../chain/files/chain.ts';
 import { accountOf, type PrivateKey, publicKeyOf } from '../../chain/sign/keys.ts';
@@ -12,7 +11,8 @@ import { callSpans } from '../../rpc/call-spans.ts';
 import { type ClientFields, withLongFields } from '../../rpc/client-fields.ts';
 import { dialChannel } from '../../rpc/channel/dial-channel.ts';
 import type { KeySource } from '../gateway-key.ts';
-import { openSession, whileAwake } from './session.ts';
+import { whileAwake } from '../../../kit/wait.ts';
+import { openSession } from './session.ts';
 
 /** How nodes are spoken to; with a key, on the secure channel. */
 export type Dialling = Readonly<{
@@ -99,8 +99,7 @@ async function openWithin(
     session.close();
     stream?.destroy();
   };
-  const options = { httpVersion: '2', sessionProvider: () => session.manager } as const;
-  const { client: httpClient, fields } = withLongFields(createNodeHttpClient(options));
+  const { client: httpClient, fields } = withLongFields(session.httpClient);
   const transport = createTransport({
     baseUrl,
     httpClient,

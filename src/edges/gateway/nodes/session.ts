@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import type { GrpcTransportOptions } from '@connectrpc/connect-node';
-import { countDown } from '../../../kit/wait.ts';
+import { createNodeHttpClient, type GrpcTransportOptions } from '@connectrpc/connect-node';
 
 /** One HTTP/2 connection as the gRPC client takes it. */
-export type NodeSession = Readonly<{ manager: NonNullable<GrpcTransportOptions['sessionManager']>; close: () => void }>;
+export type NodeSession = Readonly<{ httpClient: ReturnType<typeof createNodeHttpClient>; close: () => void }>;
+
+type Manager = NonNullable<GrpcTransportOptions['sessionManager']>;
 
 /**
  * Opens an HTTP/2 connection, over an existing stream where one is passed; it never reconnects.
@@ -29,25 +30,11 @@ export async function openSession(
     close();
     throw caught;
   }
-  return { manager: managerOf(session, authority), close };
+  const manager = managerOf(session, authority);
+  return { httpClient: createNodeHttpClient({ httpVersion: '2', sessionProvider: () => manager }), close };
 }
 
-/** Runs work with a signal that aborts after so long; a time in which this process stood still does not count. */
-export async function whileAwake<T>(
-  limitMs: number,
-  outer: AbortSignal,
-  work: (inTime: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const late = new AbortController();
-  const watch = countDown(limitMs, () => late.abort(new Error('no answer in time')));
-  try {
-    return await work(AbortSignal.any([outer, late.signal]));
-  } finally {
-    watch.stop();
-  }
-}
-
-function managerOf(session: ClientHttp2Session, authority: string): NodeSession['manager'] {
+function managerOf(session: ClientHttp2Session, authority: string): Manager {
   return {
     authority,
     request: async (method, path, headers, options) =>

@@ -1,5 +1,6 @@
 import type { Connection, MultiaddrConnection } from '@libp2p/interface';
 import { callerOf } from '../../../kit/net-address.ts';
+import { type Countdown, countDown } from '../../../kit/wait.ts';
 
 /** Which connections with peers stay open. */
 export type ConnectionBounds = Readonly<{
@@ -24,7 +25,7 @@ type Unproven = Readonly<{
   isListed: boolean;
   isIncoming: boolean;
   end: () => void;
-  timer: NodeJS.Timeout;
+  late: Countdown;
 }>;
 type Closing = Readonly<{
   addEventListener: (event: 'close', listener: () => void) => void;
@@ -41,7 +42,7 @@ export function createConnectionBounds({ proveMs, isListedAddress }: BoundsOptio
   const accounts = new WeakMap<Connection, string>();
   const byAccount = new Map<string, readonly Connection[]>();
   const release = (key: string): void => {
-    clearTimeout(unproven.get(key)?.timer);
+    unproven.get(key)?.late.stop();
     unproven.delete(key);
   };
   const incoming = (): [string, Unproven][] => [...unproven].filter(([, { isIncoming }]) => isIncoming);
@@ -49,9 +50,9 @@ export function createConnectionBounds({ proveMs, isListedAddress }: BoundsOptio
     const key = connection.remoteAddr.toString();
     const ip = ipOf(key);
     const end = (): void => connection.abort(new Error('Its peer has proven no account that the chain lists'));
-    const timer = setTimeout(end, proveMs).unref();
     release(key);
-    unproven.set(key, { caller: callerOf(ip), isListed: isListedAddress(ip), isIncoming, end, timer });
+    const late = countDown(proveMs, end);
+    unproven.set(key, { caller: callerOf(ip), isListed: isListedAddress(ip), isIncoming, end, late });
     connection.addEventListener('close', () => release(key));
   };
   const makePosition = (): boolean => {

@@ -11,7 +11,7 @@ import {
 } from '../../gen/annals/peers/v1/peers_pb.ts';
 import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
-import { within } from '../../../kit/wait.ts';
+import { whileAwake } from '../../../kit/wait.ts';
 import type { Diagnostics, PeerCall, CallOutcome } from '../status/diagnostics.ts';
 import { accountIn, credentialsFor } from './credentials.ts';
 import type { Peer } from './directory.ts';
@@ -191,20 +191,24 @@ type Requested = Readonly<{
 /** Answers one stream; before its peer has proven a listed account a connection has one at a time, and a short one. */
 async function serve(stream: Stream, requested: Requested): Promise<void> {
   const { connection, bounds, answerMs } = requested;
-  const signal = AbortSignal.timeout(answerMs);
-  const late = (): void => stream.abort(new Error('it takes too long'));
-  signal.addEventListener('abort', late);
   const isKnown = bounds.isProven(connection);
   const isFirst = !isKnown && !introducing.has(connection);
   if (isFirst) introducing.add(connection);
   try {
     if (!isKnown && !isFirst) throw new Error('it has proven no account yet');
-    const question = fromBinary(QuestionSchema, await readFrame(stream, isKnown ? undefined : unprovenBytes));
-    await answerOn(stream, { ...requested, question, signal });
+    await whileAwake(answerMs, undefined, async (signal) => {
+      endWith(stream, signal);
+      const question = fromBinary(QuestionSchema, await readFrame(stream, isKnown ? undefined : unprovenBytes));
+      await answerOn(stream, { ...requested, question, signal });
+    });
   } finally {
     if (isFirst) introducing.delete(connection);
-    signal.removeEventListener('abort', late);
   }
+}
+
+/** Ends a stream as the signal of its time aborts, and so whatever waits for it. */
+function endWith(stream: Stream, signal: AbortSignal): void {
+  signal.addEventListener('abort', () => stream.abort(new Error('it takes too long')), { once: true });
 }
 
 /** Connections whose first message is being read or answered. */
@@ -214,7 +218,7 @@ async function answerOn(
   stream: Stream,
   asked: Requested & Readonly<{ question: Question; signal: AbortSignal }>,
 ): Promise<void> {
-  const { question, connection, credentials, accounts, answering, diagnostics, answerMs, signal } = asked;
+  const { question, connection, credentials, accounts, answering, diagnostics, signal } = asked;
   const count = (outcome: CallOutcome): void => countCall(diagnostics, question.ask, outcome);
   try {
     const account = accounts.prove(question.credentials, connection);
@@ -222,7 +226,7 @@ async function answerOn(
     const answer: MessageInitShape<typeof AnswerSchema> =
       account === undefined || question.ask.case === undefined
         ? { done: false }
-        : await within(answerMs, answering(question.ask, account), 'The answer takes too long');
+        : await inTime(signal, answering(question.ask, account));
     const long = answer.data && { number: AnswerSchema.field.data.number, bytes: answer.data };
     const short = create(AnswerSchema, { ...answer, credentials, data: new Uint8Array() });
     await sendFrame(stream, toBinary(AnswerSchema, short), signal, long);
@@ -232,6 +236,14 @@ async function answerOn(
     count(signal.aborted ? 'timeout' : 'failure');
     throw caught;
   }
+}
+
+/** Fails once the signal aborts, while the work goes on. */
+async function inTime<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('The answer takes too long')), { once: true });
+  });
+  return await Promise.race([work, late]);
 }
 
 async function prove({ connection, bounds, isListed }: Requested, account: string): Promise<void> {
@@ -258,21 +270,17 @@ const handlerOf = {
 type Exchange = Readonly<{ peer: Peer; connection: Connection; accounts: Accounts; answerMs: number }>;
 
 async function exchange(question: Question, { peer, connection, accounts, answerMs }: Exchange): Promise<Answer> {
-  const signal = AbortSignal.timeout(answerMs);
-  const stream = await connection.newStream(protocol, { signal });
-  const late = (): void => stream.abort(new Error('it takes too long'));
-  signal.addEventListener('abort', late);
-  try {
-    const { ask, credentials } = question;
-    const long =
-      ask.case === 'putPiece' ? { number: QuestionSchema.field.putPiece.number, bytes: ask.value } : undefined;
-    const short = long ? create(QuestionSchema, { credentials }) : question;
+  const { ask, credentials } = question;
+  const long = ask.case === 'putPiece' ? { number: QuestionSchema.field.putPiece.number, bytes: ask.value } : undefined;
+  const short = long ? create(QuestionSchema, { credentials }) : question;
+  const answer = await whileAwake(answerMs, undefined, async (signal) => {
+    const stream = await connection.newStream(protocol, { signal });
+    endWith(stream, signal);
     await sendFrame(stream, toBinary(QuestionSchema, short), signal, long);
-    const answer = fromBinary(AnswerSchema, await readFrame(stream));
+    const received = fromBinary(AnswerSchema, await readFrame(stream));
     await stream.close({ signal });
-    if (accounts.prove(answer.credentials, connection) === peer.account) return answer;
-  } finally {
-    signal.removeEventListener('abort', late);
-  }
+    return received;
+  });
+  if (accounts.prove(answer.credentials, connection) === peer.account) return answer;
   throw new AppError('UNAVAILABLE', `${peer.ip} does not speak for ${peer.account}`);
 }

@@ -8,6 +8,7 @@ import { multiaddr } from '@multiformats/multiaddr';
 import { createLibp2p } from 'libp2p';
 import { AppError } from '../../../kit/errors.ts';
 import type { ListenAddress } from '../../../kit/listen.ts';
+import { whileAwake } from '../../../kit/wait.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
 
@@ -83,7 +84,8 @@ export function dialler(node: Node, { pool }: Pick<Diagnostics, 'pool'>): (peer:
     }
     pool.add('misses_total');
     if (known) pool.add('replacements_total');
-    const dialling = node.dial(multiaddr(addressOf(peer.ip, peer.port)), { signal: AbortSignal.timeout(dialMs) });
+    const address = multiaddr(addressOf(peer.ip, peer.port));
+    const dialling = whileAwake(dialMs, undefined, async (signal) => await node.dial(address, { signal }));
     open.set(peer.account, dialling);
     return await dialling;
   };
