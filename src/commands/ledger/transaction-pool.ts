@@ -6,6 +6,7 @@ import {
   paysMore,
   poolLimits,
   type PoolTransaction,
+  quickFirst,
   refusalOfTransaction,
   type SenderLine,
 } from './pool.ts';
@@ -18,6 +19,9 @@ export type PoolAnswer<T extends PoolTransaction> =
   | Readonly<{ kind: 'admitted'; replaced: T | undefined; evicted: readonly T[] }>
   | Readonly<{ kind: 'known' }>
   | Readonly<{ kind: 'refused'; reason: string }>;
+
+/** What is known of the next block. */
+type NextBlock = Readonly<{ baseFee: bigint; gasLimit: bigint; isQuickFirst?: boolean }>;
 
 /** How many transactions and bytes wait: of all, and of those that cannot run yet. */
 type Totals = { all: number; bytes: number; queued: number; queuedBytes: number };
@@ -83,11 +87,12 @@ export class TransactionPool<T extends PoolTransaction> {
     return false;
   }
 
-  /** Those that the next block takes, in its order, within a bound of gas. */
-  ready({ baseFee, gasLimit }: Readonly<{ baseFee: bigint; gasLimit: bigint }>): readonly T[] {
+  /** Those that the next block takes, in its order, within a bound of gas; on request the quick ones first. */
+  ready({ baseFee, gasLimit, isQuickFirst = false }: NextBlock): readonly T[] {
     const chosen: T[] = [];
     let gas = 0n;
-    for (const one of blockOrder(this.#lines.values(), baseFee)) {
+    const ordered = blockOrder(this.#lines.values(), baseFee);
+    for (const one of isQuickFirst ? quickFirst(ordered) : ordered) {
       if (gas + one.gasLimit > gasLimit) break;
       gas += one.gasLimit;
       chosen.push(one);

@@ -1,6 +1,7 @@
 import { AdvanceChain } from '../../commands/ledger/sealing.ts';
 import { type ErrorCode, toAppError } from '../../kit/errors.ts';
 import type { SentTransaction } from '../chain/sign/transaction-codec.ts';
+import { slowReason } from '../evm/executor/sealing-limits.ts';
 import type { SignedTransaction } from '../evm/pool/read-transaction.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { dispatch } from '../bus.ts';
@@ -18,6 +19,10 @@ type BlockPart = Readonly<{ batch: readonly WaitingTransaction[]; ready: readonl
 /** Failures that pass: a log out of reach, and another process that seals. */
 const passing: ReadonlySet<ErrorCode> = new Set(['UNAVAILABLE', 'CONFLICT', 'DEADLINE']);
 const retryMs = 1000;
+/** So long after a transaction that took too long, blocks take the quick ones first. */
+const carefulMs = 60_000;
+/** A block that is made for so long is reported: none should take that time. */
+const reportedMs = 10_000;
 /** Timers cannot be longer than 2^31 ms; the loop runs again anyway. */
 const longestWaitMs = 3_600_000;
 
@@ -33,6 +38,8 @@ export class Sealer {
   readonly #headAge = new HeadAge();
   #obstacle: string | undefined;
   #isAhead = false;
+  #carefulUntil = 0;
+  #draftingSince: number | undefined;
   #isEndLost = false;
 
   constructor(chain: Chain, log: LedgerLog, logger: Logger) {
@@ -58,8 +65,10 @@ export class Sealer {
   /** The obstacles to sealing blocks as intended, in sentences. */
   obstacles(): readonly string[] {
     const leadMs = leadOf(this.#chain);
+    const draftingMs = this.#draftingSince === undefined ? 0 : performance.now() - this.#draftingSince;
     return [
       ...(this.#obstacle === undefined ? [] : [`No block can be sealed: ${this.#obstacle}`]),
+      ...(draftingMs < reportedMs ? [] : [`The next block is being made for ${Math.round(draftingMs / 1000)} s.`]),
       ...(leadMs === undefined
         ? []
         : [
@@ -126,7 +135,12 @@ export class Sealer {
   /** The contents of the next block; a transaction with a time of its own has a block to itself. */
   #part(): BlockPart {
     const batch = this.submissions.batch();
-    return { batch, ready: batch[0]?.at === undefined ? this.submissions.ready() : [] };
+    return { batch, ready: batch[0]?.at === undefined ? this.submissions.ready(this.#isCareful) : [] };
+  }
+
+  /** Whether a transaction of the last minute took too long: others like it may follow, and none of them pays. */
+  get #isCareful(): boolean {
+    return performance.now() < this.#carefulUntil;
   }
 
   /** Seals one block of a part; of less where all of it does not fit a block. */
@@ -138,6 +152,7 @@ export class Sealer {
     if (draft === undefined) return await this.#sealLess(part, wanted, signal);
     const { fact, evm } = draft;
     this.submissions.drop(draft);
+    if ([...draft.refused.values()].includes(slowReason)) this.#carefulUntil = performance.now() + carefulMs;
     const isEmpty = fact.data.transactions.length === 0 && fact.data.evm?.receipts.length === 0;
     if (isEmpty && draft.refused.size + draft.refusals.size > 0) return;
     const before = chain.sequence;
@@ -162,6 +177,7 @@ export class Sealer {
   /** Drafts a block; undefined where something in it fails in a way that waiting does not cure. */
   async #draft({ batch, ready }: BlockPart, time: string): Promise<DraftBlock | undefined> {
     const sent = batch.map((waiting) => waiting.sent);
+    this.#draftingSince = performance.now();
     try {
       return await this.#chain.draftBlock(sent, ready, time);
     } catch (caught) {
@@ -169,6 +185,8 @@ export class Sealer {
       if (passing.has(err.code) || batch.length + ready.length === 0) throw err;
       this.#logger.error({ err, transactions: batch.length + ready.length }, 'ledger could not draft a block');
       return undefined;
+    } finally {
+      this.#draftingSince = undefined;
     }
   }
 

@@ -110,9 +110,9 @@ export class Submissions {
     return this.#pool.isReady(this.#chain.evm.next.baseFee);
   }
 
-  /** Transactions of the virtual machine that the next block takes. */
-  ready(): readonly SignedTransaction[] {
-    return this.#pool.ready(this.#chain.evm.next);
+  /** Transactions of the virtual machine that the next block takes; on request the quick ones first. */
+  ready(isQuickFirst = false): readonly SignedTransaction[] {
+    return this.#pool.ready({ ...this.#chain.evm.next, isQuickFirst });
   }
 
   /** Those of the chain's own kind that go into one block, as many as fit one message of the broker. */

@@ -199,6 +199,21 @@ describe('blockOrder', () => {
     expect(names(pool.ready({ baseFee: 3n * gwei, gasLimit: everyGas }))).toEqual(['alice5']);
   });
 
+  test('takes on request what may take long last, with all that its sender has behind it', () => {
+    const heavy = { gasLimit: 2_000_001n, maxPriorityFeePerGas: 5n * gwei };
+    const pool = poolOf([
+      transaction({ nonce: 5n, maxPriorityFeePerGas: 6n * gwei }),
+      transaction({ nonce: 6n, ...heavy }),
+      transaction({ nonce: 7n, maxPriorityFeePerGas: 9n * gwei }),
+      transaction({ sender: 'bob', ...heavy, maxPriorityFeePerGas: 4n * gwei }),
+      transaction({ sender: 'carol', gasLimit: 2_000_000n }),
+    ]);
+    const next = { baseFee: gwei, gasLimit: everyGas };
+    expect(names(pool.ready(next))).toEqual(['alice5', 'alice6', 'alice7', 'bob5', 'carol5']);
+    const careful = pool.ready({ ...next, isQuickFirst: true });
+    expect(names(careful)).toEqual(['alice5', 'carol5', 'alice6', 'alice7', 'bob5']);
+  });
+
   test('names every transaction that can run once, in the order of each sender', () => {
     const waiting = fc.record({ sender: fc.integer({ min: 0, max: 4 }), nonce: fc.integer({ min: 5, max: 9 }) });
     fc.assert(

@@ -104,6 +104,12 @@ test('a loop that reads nothing is dropped as well', async () => {
   expect(sealed.hash).toBe(hash);
 });
 
+test('what its sender sent after a dropped transaction waits, and is not dropped with it', async () => {
+  const { seal, item } = await begin();
+  const items = [item(0, 0, 0, looper, 20_000_000n), item(0, 1, 1), item(1, 0, 1)];
+  expect(kinds(await seal({ transactionMs }, ...items))).toEqual(['refused', 'left', 'executed']);
+});
+
 test('a built-in contract that would take minutes is not even called', async () => {
   const { seal, item } = await begin();
   const { hash } = await seal({}, item(1, 0, 1));

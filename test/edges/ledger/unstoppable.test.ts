@@ -8,6 +8,7 @@ import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts'
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
+import { until } from '../../support/polling.ts';
 import { freshLog, seed, silent } from './ledger-under-test.ts';
 
 const people = developmentAccounts().filter(({ key }) => key.type === 'secp256k1');
@@ -52,6 +53,12 @@ function transfer(
     sequence: sequence ?? info.sequence,
   });
 }
+
+/** Code that asks for a power by an exponent of a megabyte, for which the library takes half an hour. */
+const longPower = Buffer.from(
+  '60015f52620f4240602052600160405260ff60605360ff6061536003620f42a1535f5f620f42a25f60055afa00',
+  'hex',
+);
 
 /** A log that holds blocks back from `hold` until `release`. */
 function holdable(log: Log): { log: Log; hold: () => void; release: () => void } {
@@ -132,6 +139,49 @@ test('a transaction that the executor fails at is dropped, and those beside it a
   ]);
   expect(sealed).toMatchObject({ code: 0 });
   expect(await isRunning(ledger)).toBe(true);
+});
+
+test('after a transaction that takes too long, those that may take long wait for all others', async () => {
+  await using fresh = await freshLog();
+  const held = holdable(fresh.log);
+  const blocks: string[][] = [];
+  const refusals: string[] = [];
+  const open: OpenExecution = (config) => {
+    const real = executeInMemory(config);
+    const seal: typeof real.seal = async (parent, attributes, items) => {
+      const sealed = await real.seal(parent, attributes, items);
+      for (const outcome of sealed.outcomes) if (outcome.kind === 'refused') refusals.push(outcome.reason);
+      blocks.push(
+        items.flatMap((item) => (item.kind === 'transaction' ? [Buffer.from(item.raw).toString('hex')] : [])),
+      );
+      return sealed;
+    };
+    return { ...real, seal };
+  };
+  await using ledger = await rich(held.log, '10000000', open);
+  const { common, chainId, baseFee } = ledger.ethereumTerms();
+  const submit = async (wallet: number, changes: Readonly<{ gasLimit: bigint; tip?: bigint; data?: Uint8Array }>) => {
+    const { gasLimit, tip = 0n, data = new Uint8Array() } = changes;
+    const fees = { maxFeePerGas: baseFee * 10n, maxPriorityFeePerGas: tip, gasLimit, chainId, nonce: 0n };
+    const to = data.length > 0 ? undefined : (person(9).hex as `0x${string}`);
+    const key = (wallets[wallet] ?? expect.fail('there is no wallet')).key.bytes;
+    const raw = createFeeMarket1559Tx({ ...fees, data, ...(to && { to }) }, { common })
+      .sign(key)
+      .serialize();
+    const hash = Buffer.from(raw).toString('hex');
+    return { hash, sealed: ledger.submitEthereum(raw).catch((caught: unknown) => caught) };
+  };
+  void submit(0, { gasLimit: 20_000_000n, data: longPower });
+  await until('it is refused', () => Promise.resolve(refusals.some((reason) => reason.includes('longer'))));
+  held.hold();
+  const before = await submit(1, { gasLimit: 21_000n });
+  await until('a block is on its way', () => Promise.resolve(blocks.some((block) => block.includes(before.hash))));
+  const heavy = await submit(2, { gasLimit: 5_000_000n, tip: baseFee });
+  const quick = await submit(3, { gasLimit: 21_000n });
+  await until('both wait', async () => (await fresh.log.head('POOL')).lastSequence >= 5);
+  held.release();
+  await Promise.all([heavy.sealed, quick.sealed]);
+  expect(blocks.findLast((block) => block.includes(heavy.hash))).toEqual([quick.hash, heavy.hash]);
 });
 
 test('a head of the future stops nothing: blocks go on from its time, and readiness warns', async () => {

@@ -9,7 +9,7 @@ import type { ChainConfig } from './state/genesis.ts';
 import { loggedBytes } from './logged-receipt.ts';
 import type { Machine } from './machine.ts';
 import { executedTransaction, type Outcome } from './outcome.ts';
-import { type SealingLimits, stopwatch, TooLong } from './sealing-limits.ts';
+import { type SealingLimits, stopwatch, slowReason, TooLong } from './sealing-limits.ts';
 import type { State } from './state/state.ts';
 
 /** Reads of the state and jumps between two readings of the clock. */
@@ -27,7 +27,7 @@ export class BlockBuilder {
   readonly #feesTo: ChainConfig['feesTo'];
   readonly #limits: SealingLimits;
   readonly #elapsedMs = stopwatch();
-  /** Senders of transactions that were left: the later ones of theirs have to wait as well. */
+  /** Senders of transactions that were left or refused: the later ones of theirs have to wait. */
   readonly #left = new Set<string>();
   #bytes = 0;
   gasUsed = 0n;
@@ -48,9 +48,10 @@ export class BlockBuilder {
    */
   async take(raw: Uint8Array): Promise<Outcome> {
     const depth = this.#state.depth;
+    let sender = '';
     try {
       const tx = createTxFromRLP(raw, { common: this.#vm.common });
-      const sender = tx.getSenderAddress().toString();
+      sender = tx.getSenderAddress().toString();
       if (this.#hasNoRoom(tx) || this.#left.has(sender)) return this.#leave(sender);
       await this.#state.checkpoint();
       const executed = await this.#execute(tx);
@@ -61,11 +62,13 @@ export class BlockBuilder {
       }
       await this.#undo(depth);
       if (this.transactions.length > 0) return this.#leave(sender);
+      this.#left.add(sender);
       return { kind: 'refused', reason: `what it writes fits no block: ${bytes} bytes` };
     } catch (caught) {
       await this.#undo(depth);
       if (passes(caught)) throw caught;
-      if (caught instanceof TooLong) return { kind: 'refused', reason: 'it takes longer than any transaction may' };
+      this.#left.add(sender);
+      if (caught instanceof TooLong) return { kind: 'refused', reason: slowReason };
       return { kind: 'refused', reason: toAppError(caught).message };
     }
   }

@@ -9,6 +9,9 @@ export type SealingLimits = Readonly<{ bytes: number; blockMs: number; transacti
 /** The limits of a sealer without any. */
 export const noLimits: SealingLimits = { bytes: Infinity, blockMs: Infinity, transactionMs: Infinity };
 
+/** Why a transaction that takes too long is refused. */
+export const slowReason = 'it takes longer than any transaction may';
+
 /** Thrown by a read of the state or a jump in a transaction that has run for too long. */
 export class TooLong extends Error {}
 
