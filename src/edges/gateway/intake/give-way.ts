@@ -1,5 +1,8 @@
 /** Runs work on an id while no other work on it runs. */
-export type Alone = <T>(id: string, work: () => Promise<T>, runAtIdlePriority?: () => void) => Promise<T>;
+export type Alone = Readonly<{
+  run: <T>(id: string, work: () => Promise<T>, runAtIdlePriority?: () => void) => Promise<T>;
+  isRunning: (id: string) => boolean;
+}>;
 
 /**
  * One at a time for each id. A newcomer requests the running work to stop, and waits until it has ended: a sender whose
@@ -7,13 +10,16 @@ export type Alone = <T>(id: string, work: () => Promise<T>, runAtIdlePriority?: 
  */
 export function createAlone(): Alone {
   const busy = new Map<string, Readonly<{ giveWay: () => void; ended: Promise<unknown> }>>();
-  return async (id, work, giveWay = () => undefined) => {
-    for (let other = busy.get(id); other; other = busy.get(id)) {
-      other.giveWay();
-      await other.ended.catch(() => undefined);
-    }
-    const working = work().finally(() => busy.delete(id));
-    busy.set(id, { giveWay, ended: working });
-    return await working;
+  return {
+    isRunning: (id) => busy.has(id),
+    run: async (id, work, giveWay = () => undefined) => {
+      for (let other = busy.get(id); other; other = busy.get(id)) {
+        other.giveWay();
+        await other.ended.catch(() => undefined);
+      }
+      const working = work().finally(() => busy.delete(id));
+      busy.set(id, { giveWay, ended: working });
+      return await working;
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import pLimit from 'p-limit';
 import { AppError, type ErrorCode } from '../../../kit/errors.ts';
 import type { PartialUpload } from '../tasks/partial-uploads.ts';
 import { findTask, newTaskId } from '../tasks/task-log.ts';
@@ -9,6 +10,14 @@ import type { Intake } from './intake.ts';
 import { type OwnTime, withPace } from './pace.ts';
 import { tooLarge } from './receive.ts';
 import type { FirstPortion, Portion } from './upload-headers.ts';
+
+/** Uploads that have begun and are no task yet: of one action, and of all. */
+const [mostPerAction, mostOpen] = [16, 4096];
+/**
+ * Where there are so many, one that nobody continued for so long gives way: whoever lost the answer to its first
+ * request cannot continue it.
+ */
+const leftMs = 60 * 60_000;
 
 type Members = Readonly<Record<string, string | number>>;
 
@@ -59,23 +68,45 @@ export function createResumable(intake: Intake): Resumable {
     await partials.finish(done);
     return done;
   };
+  const remove = async (id: string): Promise<void> => {
+    await alone.run(id, async () => {
+      await partials.remove(await match(id));
+      files.space.settle(partials.bytesOf(id));
+    });
+  };
+  const oneAtATime = pLimit(1);
+  /** Of an action, and of all, the oldest that holds no byte gives way to the next one, else one that was left. */
+  const makePlace = async (actionId: string): Promise<void> => {
+    const open = await partials.open();
+    const own = open.filter((other) => other.actionId === actionId);
+    const among = own.length >= mostPerAction ? own : open.length >= mostOpen ? open : [];
+    if (among.length === 0) return;
+    const idle = among.filter(({ id }) => !alone.isRunning(id));
+    const leaving =
+      idle.find(({ size }) => size === 0) ?? idle.find(({ touchedMs }) => Date.now() - touchedMs > leftMs);
+    if (leaving) return await remove(leaving.id);
+    if (among === own)
+      throw new AppError(
+        'TOO_MANY_REQUESTS',
+        `As many uploads of action ${actionId} have begun as may: ${mostPerAction}; go on with one of them, or give one up`,
+      );
+    throw new AppError('INSUFFICIENT_STORAGE', `As many uploads have begun as may: ${mostOpen}; try again later`);
+  };
   return {
     create: async ({ actionId, signature, fileName, length }) => {
       if (length !== null && length > settings.uploadMaxSize) throw tooLarge(settings.uploadMaxSize);
       const action = await admission.admit(actionId);
       await checkSignature({ chain, settings }, action, { text: action.file.dataHash, signature });
-      return await partials.create({ actionId, signature, fileName, length, task: null });
-    },
-    find: async (id) => await alone(id, async () => await match(id)),
-    remove: async (id) => {
-      await alone(id, async () => {
-        await partials.remove(await match(id));
-        files.space.settle(partials.bytesOf(id));
+      return await oneAtATime(async () => {
+        await makePlace(actionId);
+        return await partials.create({ actionId, signature, fileName, length, task: null });
       });
     },
+    find: async (id) => await alone.run(id, async () => await match(id)),
+    remove,
     append: async (id, portion, from) => {
       const runAtIdlePriority = (): void => void (from.raw.complete || from.raw.destroy());
-      return await alone(id, async () => await appended(intake, await match(id), portion, from), runAtIdlePriority);
+      return await alone.run(id, async () => await appended(intake, await match(id), portion, from), runAtIdlePriority);
     },
   };
 }

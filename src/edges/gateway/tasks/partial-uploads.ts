@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open as openFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { writeAll } from '../../../kit/durable.ts';
 import { createFileWriter, type FileWriter } from '../intake/file-writer.ts';
@@ -22,9 +22,14 @@ export type ResumableRequest = Readonly<{
 /** A resumable upload as it lies here; `offset` counts the bytes that came. */
 export type PartialUpload = ResumableRequest & Readonly<{ id: string; offset: number }>;
 
+/** One that has not become a task: how many bytes of it came, and when the last of them did, or it was opened. */
+export type OpenUpload = Readonly<{ id: string; actionId: string; size: number; touchedMs: number }>;
+
 /** Resumable uploads on the disk: for each a file of its bytes, beside its parameters. */
 export type PartialUploads = Readonly<{
   create: (requested: ResumableRequest) => Promise<PartialUpload>;
+  /** All that have not become tasks, the one that was touched last at the end. */
+  open: () => Promise<readonly OpenUpload[]>;
   /** Undefined for an id that nothing lies at, of whatever form. */
   find: (id: string) => Promise<PartialUpload | undefined>;
   /** Writes its current description. */
@@ -67,13 +72,15 @@ export async function openPartialUploads(
     const query: ResumableRequest = { actionId, signature, fileName, length, task, becomes };
     await writeAll(askedOf(id), Buffer.from(JSON.stringify(query)), incoming);
   };
+  const open = openUploadsIn(folder, { bytesOf, askedOf });
   return {
     bytesOf,
+    open,
     create: async (asked) => {
       const id = randomBytes(16).toString('hex');
       // After a crash here, bytes without a record remain: no request can reach them, and the sweep removes them by
       // age.
-      await (await open(bytesOf(id), 'wx', 0o600)).close();
+      await (await openFile(bytesOf(id), 'wx', 0o600)).close();
       const upload = { ...asked, id, offset: 0 };
       await describe(upload);
       return upload;
@@ -93,7 +100,7 @@ export async function openPartialUploads(
       await removeBytes(upload);
     },
     writer: async ({ id, becomes, offset }) =>
-      createFileWriter(await open((await locate(id, becomes))?.file ?? bytesOf(id), 'r+'), offset),
+      createFileWriter(await openFile((await locate(id, becomes))?.file ?? bytesOf(id), 'r+'), offset),
     received: async ({ id, becomes, fileName }) => {
       const { file, size } = (await locate(id, becomes)) ?? { file: bytesOf(id), size: 0 };
       return { path: file, size, fileName, hashes: await hashesOf(file) };
@@ -123,6 +130,29 @@ function positionsIn(folder: string, uploadOf: (task: string) => string) {
     if (becomes !== null && becomes !== task) await rm(uploadOf(becomes), { force: true });
   };
   return { bytesOf, askedOf: requestedOf, locate, removeBytes };
+}
+
+/** Reads what lies there each time, also of another process's; which action an upload is of is read once. */
+function openUploadsIn(
+  folder: string,
+  { bytesOf, askedOf }: Readonly<Record<'bytesOf' | 'askedOf', (id: string) => string>>,
+): PartialUploads['open'] {
+  let actions = new Map<string, string>();
+  const actionOf = async (id: string): Promise<string | undefined> => {
+    const text = await readFile(askedOf(id), 'utf8').catch(absent);
+    return text === undefined ? undefined : (JSON.parse(text) as ResumableRequest).actionId;
+  };
+  return async () => {
+    const uploads: OpenUpload[] = [];
+    for (const id of await readdir(folder)) {
+      if (!form.test(id)) continue;
+      const info = await stat(bytesOf(id)).catch(absent);
+      const actionId = actions.get(id) ?? (await actionOf(id));
+      if (info && actionId !== undefined) uploads.push({ id, actionId, size: info.size, touchedMs: info.mtimeMs });
+    }
+    actions = new Map(uploads.map(({ id, actionId }) => [id, actionId]));
+    return uploads.toSorted((a, b) => a.touchedMs - b.touchedMs);
+  };
 }
 
 async function sweepOld(folder: string, ageMs: number): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, utimes } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GatewaySettings } from '../../../../src/edges/gateway/rest/dependencies.ts';
@@ -25,7 +26,14 @@ async function begun(settings: Partial<GatewaySettings> = {}, headers: Headers =
   const opening = { 'annals-action-id': '7', 'annals-signature': signatureOf(action), 'upload-complete': '?0' };
   const answer = await fetch(`${gateway.url}/api/v1/uploads`, { method: 'POST', headers: { ...opening, ...headers } });
   expect(answer.status).toBe(201);
-  return { gateway, upload: gateway.url + String(answer.headers.get('location')) };
+  const open = async (more: Headers = {}, body = ''): Promise<[number, unknown, string]> => {
+    const init = { method: 'POST', headers: { ...opening, ...headers, ...more }, ...(body === '' ? {} : { body }) };
+    const opened = await fetch(`${gateway.url}/api/v1/uploads`, init);
+    const said = await opened.text();
+    const code = said === '' ? '' : (JSON.parse(said) as Record<string, unknown>)['code'];
+    return [opened.status, code, gateway.url + String(opened.headers.get('location'))];
+  };
+  return { gateway, open, upload: gateway.url + String(answer.headers.get('location')) };
 }
 
 /** A request that continues an upload; its sender decides when its bytes come. */
@@ -110,4 +118,43 @@ it('of senders at once one is let in, and the file is whole', { tags: ['S3.resum
   const [task = '', ...others] = await gateway.stored();
   expect(others).toEqual([]);
   expect((await readFile(gateway.files.uploadOf(task))).equals(bytes)).toBe(true);
+});
+
+it(
+  'of many uploads of one action without a byte the oldest gives way',
+  { tags: ['S3.resumable.refusals'] },
+  async () => {
+    const { gateway, open, upload } = await begun();
+    expect(await patched(upload, 0, 1_000)).toEqual([204, '']);
+    const opened: string[] = [];
+    for (let count = 0; count < 40; count += 1) {
+      const [status, , at] = await open();
+      expect(status).toBe(201);
+      opened.push(at);
+    }
+    // Two files for each: its bytes and what they are to be.
+    expect((await readdir(path.join(gateway.files.folder, 'partial'))).length).toBe(32);
+    expect((await fetch(opened[0] ?? '')).status).toBe(404);
+    expect((await patched(opened.at(-1) ?? '', 0, 1_000))[0]).toBe(204);
+    expect((await patched(upload, 1_000, bytes.length))[0]).toBe(202);
+  },
+);
+
+it('no more uploads of one action hold bytes than may', { tags: ['S3.resumable.refusals'] }, async () => {
+  const { gateway, open, upload } = await begun();
+  expect(await patched(upload, 0, 1_000)).toEqual([204, '']);
+  let left = '';
+  for (let count = 1; count < 16; count += 1) {
+    const [status, , at] = await open({}, 'a few bytes');
+    expect(status).toBe(201);
+    left = at;
+  }
+  expect((await open()).slice(0, 2)).toEqual([429, 'TOO_MANY_REQUESTS']);
+  const longAgo = Date.now() / 1000 - 2 * 60 * 60;
+  await utimes(gateway.files.partials.bytesOf(path.basename(left)), longAgo, longAgo);
+  expect((await open({}, 'a few bytes'))[0]).toBe(201);
+  expect((await fetch(left)).status).toBe(404);
+  expect((await open()).slice(0, 2)).toEqual([429, 'TOO_MANY_REQUESTS']);
+  expect((await fetch(upload, { method: 'DELETE' })).status).toBe(204);
+  expect((await open())[0]).toBe(201);
 });
