@@ -40,7 +40,8 @@ export function createApp({ description, network, observed, cors: crossing, rout
   if (crossing) {
     const { origins, exposedHeaders, methods } = crossing;
     const origin = origins === '*' ? '*' : [...origins];
-    const allowed = { exposedHeaders: [...exposedHeaders], ...(methods && { methods: [...methods] }) };
+    // As one text: answers that last keep theirs.
+    const allowed = { exposedHeaders: exposedHeaders.join(', '), ...(methods && { methods: [...methods] }) };
     void app.register(cors, { origin, strictPreflight: false, ...allowed });
   }
   describeApi(app, description);

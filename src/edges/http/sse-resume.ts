@@ -49,20 +49,27 @@ export function lastEventId({ headers }: Pick<FastifyRequest, 'headers'>): numbe
 
 /**
  * Sends a feed to one reader after a position until either is over: every event once, in order, whatever was lost
- * between.
+ * between. Ends the reader's stream where the feed fails, after it has reported why.
  *
- * @example await showFeed(client, feed, lastEventId(request))
+ * @example showFeed(client, feed, lastEventId(request))
  */
-export async function showFeed(client: SseClient, feed: ResumableFeed, after: number): Promise<void> {
-  try {
-    await followFeed(feed, after, client.signal, async ({ endsAs, ...event }) => {
-      client.send(event);
-      if (endsAs !== undefined) client.send({ ...event, name: endsAs });
-      await client.drained();
-    });
-  } finally {
+export function showFeed(
+  client: SseClient,
+  feed: ResumableFeed,
+  after: number,
+  onFailure: (caught: unknown) => void = () => undefined,
+): void {
+  const take = async ({ endsAs, ...event }: PlacedEvent): Promise<void> => {
+    client.send(event);
+    if (endsAs !== undefined) client.send({ ...event, name: endsAs });
+    await client.drained();
+  };
+  const following = new Following(feed, after, take, (failure) => {
+    if (failure) onFailure(failure.caught);
     client.end();
-  }
+  });
+  following.start();
+  client.onOver(following.stop);
 }
 
 /**
@@ -73,59 +80,99 @@ export async function showFeed(client: SseClient, feed: ResumableFeed, after: nu
  * where the history or the consumer does.
  */
 export async function followFeed(
-  { history, watch, pollMs = usualPollMs }: ResumableFeed,
+  feed: ResumableFeed,
   after: number,
   signal: AbortSignal,
-  take: (event: PlacedEvent) => void | Promise<void>,
+  take: TakeEvent,
 ): Promise<void> {
-  const hints = new Hints();
-  const unwatch = watch(hints.give);
-  signal.addEventListener('abort', hints.give, { once: true });
-  let location = after;
-  let waitMs = pollMs;
-  const readOn = async (): Promise<boolean> => {
-    for await (const event of history(location)) {
-      if (signal.aborted) return true;
-      await take(event);
-      if (event.endsAs !== undefined) return true;
-      [location, waitMs] = [event.id, pollMs];
-    }
-    return false;
-  };
-  try {
-    while (!signal.aborted) {
-      hints.forget();
-      if (await readOn()) return;
-      if (!signal.aborted) await hints.next(waitMs);
-      if (waitMs < longestPollMs) waitMs = Math.min(waitMs * 2, longestPollMs);
-    }
-  } finally {
-    unwatch();
-    signal.removeEventListener('abort', hints.give);
-  }
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const end = (failure?: Failure): void => (failure ? reject(failure.caught) : resolve());
+  const following = new Following(feed, after, take, end);
+  if (signal.aborted) return;
+  following.start();
+  signal.addEventListener('abort', following.stop, { once: true });
+  await promise.finally(() => signal.removeEventListener('abort', following.stop));
 }
 
-/** Hints that a caller can await, for a limited time; small, since each idle reader has them. */
-class Hints {
-  #isGiven = false;
-  #wake: (() => void) | undefined;
+type TakeEvent = (event: PlacedEvent) => void | Promise<void>;
+type Failure = Readonly<{ caught: unknown }>;
 
-  readonly give = (): void => {
-    this.#isGiven = true;
-    this.#wake?.();
-  };
+/** A reader of a feed. Idle, it is no more than this object: no function waits for a hint. */
+class Following {
+  readonly #feed: ResumableFeed;
+  readonly #take: TakeEvent;
+  readonly #onEnd: (failure?: Failure) => void;
+  #location: number;
+  #waitMs: number;
+  #unwatch: (() => void) | undefined;
+  #late: NodeJS.Timeout | undefined;
+  #isReading = false;
+  #isHinted = false;
+  #isOver = false;
+  #hasEnded = false;
 
-  forget(): void {
-    this.#isGiven = false;
+  constructor(feed: ResumableFeed, after: number, take: TakeEvent, onEnd: (failure?: Failure) => void) {
+    this.#feed = feed;
+    this.#location = after;
+    this.#take = take;
+    this.#onEnd = onEnd;
+    this.#waitMs = feed.pollMs ?? usualPollMs;
   }
 
-  async next(withinMs: number): Promise<void> {
-    if (this.#isGiven) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const late = withinMs === neverMs ? undefined : setTimeout(resolve, withinMs);
-    await promise;
-    clearTimeout(late);
-    this.#wake = undefined;
+  start(): void {
+    try {
+      this.#unwatch = this.#feed.watch(this.#hint);
+      this.#hint();
+    } catch (caught) {
+      this.#end({ caught });
+    }
+  }
+
+  readonly stop = (): void => {
+    this.#isOver = true;
+    if (!this.#isReading) this.#end();
+  };
+
+  readonly #hint = (): void => {
+    this.#isHinted = true;
+    if (!this.#isReading && !this.#isOver) void this.#read();
+  };
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    clearTimeout(this.#late);
+    try {
+      while (this.#isHinted && !this.#isOver) {
+        this.#isHinted = false;
+        if (await this.#readOn()) this.#isOver = true;
+      }
+    } catch (caught) {
+      return this.#end({ caught });
+    }
+    this.#isReading = false;
+    if (this.#isOver) return this.#end();
+    if (this.#waitMs !== neverMs) this.#late = setTimeout(this.#hint, this.#waitMs);
+    if (this.#waitMs < longestPollMs) this.#waitMs = Math.min(this.#waitMs * 2, longestPollMs);
+  }
+
+  /** Returns whether the feed has ended. */
+  async #readOn(): Promise<boolean> {
+    const { history, pollMs = usualPollMs } = this.#feed;
+    for await (const event of history(this.#location)) {
+      if (this.#isOver) return true;
+      await this.#take(event);
+      if (event.endsAs !== undefined) return true;
+      [this.#location, this.#waitMs] = [event.id, pollMs];
+    }
+    return false;
+  }
+
+  #end(failure?: Failure): void {
+    if (this.#hasEnded) return;
+    [this.#isOver, this.#hasEnded] = [true, true];
+    clearTimeout(this.#late);
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    this.#onEnd(failure);
   }
 }

@@ -26,9 +26,11 @@ export type SseOptions = Readonly<{
   remedy?: string;
 }>;
 
-/** One reader's stream; `signal` aborts once it is over, whichever side ended it. */
+/** One reader's stream, over once either side has ended it; small, since there are many idle ones. */
 export type SseClient = Readonly<{
-  signal: AbortSignal;
+  isOver: boolean;
+  /** Calls back once the stream is over: at once where it is over already. */
+  onOver: (call: () => void) => void;
   send: (event: SseEvent) => void;
   /** Sends a comment, which no reader takes for an event, but a person who reads the bytes sees. */
   comment: (text: string) => void;
@@ -60,66 +62,115 @@ const headers = {
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
   const { signal, heartbeatMs = usualHeartbeatMs, mostBufferedBytes = usualBufferedBytes } = options;
-  const clients = new Map<ServerResponse, string>();
+  const clients = new Map<ServerResponse, Client>();
   let heartbeat: NodeJS.Timeout | undefined;
-  const write = (client: ServerResponse, text: string): void => {
-    client.write(text);
-    if (client.writableLength > mostBufferedBytes) client.destroy();
-  };
-  const sendAll = (text: string): void => clients.forEach((_, client) => write(client, text));
-  const end = (): void => clients.forEach((_, client) => client.end());
+  const sendAll = (text: string): void => clients.forEach((client) => client.write(text));
+  const end = (): void => clients.forEach((client) => client.end());
   signal.addEventListener('abort', end, { once: true });
   app.addHook('preClose', async () => end());
-  const add = (client: ServerResponse, caller: string): AbortSignal => {
-    const over = new AbortController();
-    const leave = (): void => {
-      clients.delete(client);
-      if (clients.size === 0) {
-        clearInterval(heartbeat);
-        heartbeat = undefined;
-      }
-      over.abort();
-    };
-    client.on('close', leave).on('error', leave);
-    clients.set(client, caller);
+  /** One for all streams, which are its `this`. */
+  function leave(this: ServerResponse): void {
+    const client = clients.get(this);
+    clients.delete(this);
+    if (clients.size === 0) {
+      clearInterval(heartbeat);
+      heartbeat = undefined;
+    }
+    client?.leave();
+  }
+  const add = (client: Client, answer: ServerResponse): void => {
+    answer.on('close', leave).on('error', leave);
+    clients.set(answer, client);
     heartbeat ??= setInterval(() => sendAll(': still here\n\n'), heartbeatMs).unref();
-    return over.signal;
   };
   return {
     sendAll: (event) => sendAll(textOf(event)),
     open: (request, reply) => {
-      if (request.method === 'HEAD') return void reply.headers({ ...headers, ...reply.getHeaders() }).send();
+      const all = { ...headers, ...reply.getHeaders() };
+      if (request.method === 'HEAD') return void reply.headers(all).send();
       const caller = callerOf(request.ip);
       refuseTooMany([...clients.values()], caller, options);
       reply.hijack();
-      const client = reply.raw;
-      for (const [name, value] of Object.entries({ ...headers, ...reply.getHeaders() }))
-        if (value !== undefined) client.setHeader(name, value);
-      client.flushHeaders();
-      const over = add(client, caller);
+      // Headers that are written, and not set first, are not kept.
+      reply.raw.writeHead(
+        reply.statusCode,
+        Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
+      );
+      // What is sent by itself is one string then, and not the many that it was made of.
+      reply.raw.flushHeaders();
+      const client = new Client(reply.raw, caller, mostBufferedBytes);
+      add(client, reply.raw);
       client.write(`retry: ${reconnectMs}\n\n`);
-      return {
-        signal: over,
-        send: (event) => write(client, textOf(event)),
-        comment: (text) => write(client, `: ${text.replaceAll(/[\r\n]+/g, ' ')}\n\n`),
-        drained: () => drained(client, over),
-        end: () => void client.end(),
-      };
+      return client;
     },
   };
 }
 
+class Client implements SseClient {
+  readonly caller: string;
+  readonly #answer: ServerResponse;
+  readonly #mostBufferedBytes: number;
+  #onOver: (() => void)[] | undefined;
+  isOver = false;
+
+  constructor(answer: ServerResponse, caller: string, mostBufferedBytes: number) {
+    this.#answer = answer;
+    this.caller = caller;
+    this.#mostBufferedBytes = mostBufferedBytes;
+  }
+
+  onOver(call: () => void): void {
+    if (this.isOver) call();
+    else (this.#onOver ??= []).push(call);
+  }
+
+  leave(): void {
+    this.isOver = true;
+    const calls = this.#onOver;
+    this.#onOver = undefined;
+    calls?.forEach((call) => call());
+  }
+
+  write(text: string): void {
+    this.#answer.write(text);
+    if (this.#answer.writableLength > this.#mostBufferedBytes) this.#answer.destroy();
+  }
+
+  send(event: SseEvent): void {
+    this.write(textOf(event));
+  }
+
+  comment(text: string): void {
+    this.write(`: ${text.replaceAll(/[\r\n]+/g, ' ')}\n\n`);
+  }
+
+  async drained(): Promise<void> {
+    const answer = this.#answer;
+    if (!answer.writableNeedDrain || this.isOver) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const late = countDown(drainedWithinMs, () => answer.destroy());
+    answer.once('drain', resolve).once('close', resolve);
+    await promise;
+    late.stop();
+    answer.off('drain', resolve).off('close', resolve);
+  }
+
+  end(): void {
+    this.#answer.end();
+  }
+}
+
 function refuseTooMany(
-  callers: readonly string[],
+  clients: readonly Pick<Client, 'caller'>[],
   caller: string,
   { signal, mostClients = 200, mostPerAddress = mostClients, remedy = 'try again later' }: SseOptions,
 ): void {
-  if (signal.aborted || callers.length >= mostClients)
+  if (signal.aborted || clients.length >= mostClients)
     throw new AppError(
       'UNAVAILABLE',
       `As many live readers as this instance takes (${mostClients}) are here; ${remedy}.`,
     );
-  if (callers.filter((one) => one === caller).length >= mostPerAddress)
+  if (clients.filter((one) => one.caller === caller).length >= mostPerAddress)
     throw new AppError(
       'UNAVAILABLE',
       `As many live readers as one address may have (${mostPerAddress}) are here; ${remedy}.`,
@@ -133,15 +184,4 @@ function textOf({ data, id, name }: SseEvent): string {
     `data: ${data.replaceAll(/[\r\n]+/g, ' ')}`,
   ];
   return `${lines.join('\n')}\n\n`;
-}
-
-async function drained(client: ServerResponse, over: AbortSignal): Promise<void> {
-  if (!client.writableNeedDrain || over.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const late = countDown(drainedWithinMs, () => client.destroy());
-  client.once('drain', resolve);
-  over.addEventListener('abort', () => resolve(), { once: true });
-  await promise;
-  late.stop();
-  client.off('drain', resolve);
 }

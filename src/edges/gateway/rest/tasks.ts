@@ -97,7 +97,7 @@ async function showStatus(
   const feed = shared(task.name, feedOf(dependencies, task));
   // Nothing waits for its end: what an answer is made with need not stay as long as its reader.
   const { logger } = dependencies;
-  void showFeed(client, feed, after === 'unknown' ? 0 : after).catch((caught: unknown) =>
+  showFeed(client, feed, after === 'unknown' ? 0 : after, (caught) =>
     logger.debug({ err: caught }, 'a stream of states ended early'),
   );
   return reply;

@@ -107,15 +107,22 @@ export function eventRoutes(
     // A position that the stream does not have is refused before the stream starts.
     await events.after(stream, from, { most: 1, mostBytes: 1 });
     const client = streams.open(request, reply);
-    if (client) void showFeed(client, feedOf(stream, wanted), from).catch(() => undefined);
+    if (client) showFeed(client, feedOf(stream, wanted), from);
     return reply;
   });
 }
 
+/** The sets that readers share: there are no more than streams and kinds. */
+const sets = new Map<string, ReadonlySet<string>>();
+
 function wantedKinds(stream: StreamName, kind: Kind | undefined): ReadonlySet<string> {
   const all = kindsOf(stream);
-  if (kind === undefined) return new Set(all);
-  if (all.includes(kind)) return new Set([kind]);
+  if (kind === undefined || all.includes(kind)) {
+    const key = `${stream} ${kind}`;
+    const wanted = sets.get(key) ?? new Set(kind === undefined ? all : [kind]);
+    sets.set(key, wanted);
+    return wanted;
+  }
   throw new AppError('INVALID_ARGUMENT', `${stream} has no events of kind ${kind}; it has ${all.join(' and ')}.`);
 }
 

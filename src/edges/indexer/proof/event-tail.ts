@@ -64,11 +64,12 @@ export function createEventFeeds({
     if (page.length === 0 && !tails.has(stream)) tails.set(stream, { from: after, end: after, bytes: 0, events: [] });
     return page;
   };
+  const watchStream = shareWatches(watch);
   return (stream, kinds) => {
     const isWanted = isOfKinds(kinds);
     let read = 0;
     return {
-      watch: (onMore) => watch(kindsOf(stream), onMore),
+      watch: (onMore) => watchStream(stream, onMore),
       async *history(after) {
         // What was read and is of other kinds is not read again.
         for (let at = Math.max(after, read); ;) {
@@ -79,6 +80,27 @@ export function createEventFeeds({
           if (page.length === 0) return;
         }
       },
+    };
+  };
+}
+
+/** One watch of a stream for all of its readers. */
+function shareWatches(watch: WatchFacts): (stream: StreamName, onMore: () => void) => () => void {
+  const watched = new Map<StreamName, Readonly<{ readers: Set<() => void>; stop: () => void }>>();
+  const open = (stream: StreamName) => {
+    const readers = new Set<() => void>();
+    const stop = watch(kindsOf(stream), () => readers.forEach((onMore) => onMore()));
+    return { readers, stop };
+  };
+  return (stream, onMore) => {
+    const shared = watched.get(stream) ?? open(stream);
+    watched.set(stream, shared);
+    shared.readers.add(onMore);
+    return () => {
+      shared.readers.delete(onMore);
+      if (shared.readers.size > 0 || watched.get(stream) !== shared) return;
+      watched.delete(stream);
+      shared.stop();
     };
   };
 }

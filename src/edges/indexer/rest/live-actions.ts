@@ -36,7 +36,7 @@ export function createLiveActions(
     // A position that the log does not have is refused before the stream starts.
     if (after > 0) await sources.eventSource.after('ACTIONS', after, { most: 1, mostBytes: 1 });
     const client = streams.open(request, reply);
-    if (client) void showFeed(client, feedOf(sources, query), after).catch(() => undefined);
+    if (client) showFeed(client, feedOf(sources, query), after);
     return reply;
   };
 }

@@ -31,7 +31,7 @@ export function liveRoutes(
       unsubscribe?.();
       unsubscribe = undefined;
     };
-    client.signal.addEventListener('abort', leave, { once: true });
+    client.onOver(leave);
   };
   const schema = {
     tags: ['Operations'],
