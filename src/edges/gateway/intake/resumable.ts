@@ -76,7 +76,7 @@ export function createResumable(intake: Intake): Resumable {
   };
   const oneAtATime = pLimit(1);
   /** Of an action, and of all, the oldest that holds no byte gives way to the next one, else one that was left. */
-  const makePlace = async (actionId: string): Promise<void> => {
+  const evictOldest = async (actionId: string): Promise<void> => {
     const open = await partials.open();
     const own = open.filter((other) => other.actionId === actionId);
     const among = own.length >= mostPerAction ? own : open.length >= mostOpen ? open : [];
@@ -98,7 +98,7 @@ export function createResumable(intake: Intake): Resumable {
       const action = await admission.admit(actionId);
       await checkSignature({ chain, settings }, action, { text: action.file.dataHash, signature });
       return await oneAtATime(async () => {
-        await makePlace(actionId);
+        await evictOldest(actionId);
         return await partials.create({ actionId, signature, fileName, length, task: null });
       });
     },
