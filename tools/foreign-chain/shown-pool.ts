@@ -18,6 +18,7 @@ export function createShownPool(forks: Forks, blocks: MemoryBlocks, news: News):
   return {
     pending: () => [...known.values()],
     queued: () => [],
+    sealedNonce: () => 0n,
     get: (hash) => known.get(hash),
     submit: async (raw) => {
       if (known.size >= mostPending) throw new AppError('CONFLICT', 'txpool is full');

@@ -15,7 +15,13 @@ beforeAll(async () => {
   const reads = createStateReads({ access, threads: 1, timeoutMs: 1_000 });
   const reader = { read: <T>(use: (reading: typeof loaded.reading) => Promise<T>) => use(loaded.reading) };
   const blocks = readModelBlocks({ reader, reads, forks });
-  const pool = { submit: () => Promise.reject(new Error()), pending: () => [], queued: () => [], get: () => undefined };
+  const pool = {
+    submit: () => Promise.reject(new Error()),
+    pending: () => [],
+    queued: () => [],
+    get: () => undefined,
+    sealedNonce: () => 0n,
+  };
   const context = { config, forks, blocks, reads, pool, news: new News(), gasCap: 1n, version: '0.0.0' };
   const logger = createLogger({ level: 'error', format: 'json' });
   const place = { host: '127.0.0.1', httpPort: 0, wsPort: 0, logger };

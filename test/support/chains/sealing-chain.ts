@@ -78,7 +78,7 @@ export async function startSealingChain(options: Options = {}): Promise<SealingC
   await add(await execution.genesis());
   const hashOf = (tx: TypedTransaction): string => `0x${Buffer.from(tx.hash()).toString('hex')}`;
   const get = (hash: string) => waiting.find((tx) => hashOf(tx) === hash);
-  const pool = { submit, pending: () => waiting, queued: () => [], get };
+  const pool = { submit, pending: () => waiting, queued: () => [], get, sealedNonce: () => 0n };
   const context = {
     config,
     forks,

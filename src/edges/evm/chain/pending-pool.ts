@@ -10,4 +10,6 @@ export type PendingPool = Readonly<{
   queued: () => readonly TypedTransaction[];
   /** One of either by its hash, in lower case. */
   get: (hash: string) => TypedTransaction | undefined;
+  /** The least nonce that an account may use, by what was sealed a moment ago: the head may lack that block still. */
+  sealedNonce: (address: string) => bigint;
 }>;

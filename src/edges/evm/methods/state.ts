@@ -33,7 +33,7 @@ async function storageValues(
   return values;
 }
 
-/** The first nonce from one on that no waiting transaction of an account has. */
+/** The first nonce from one on that no waiting transaction of an account has, and none that was sealed just now. */
 export function afterWaiting({ pool }: MethodContext, account: string, nonce: bigint): bigint {
   const own = new Set(
     pool
@@ -41,7 +41,8 @@ export function afterWaiting({ pool }: MethodContext, account: string, nonce: bi
       .filter((tx) => tx.getSenderAddress().toString() === account.toLowerCase())
       .map((tx) => tx.nonce),
   );
-  let next = nonce;
+  const sealed = pool.sealedNonce(account);
+  let next = sealed > nonce ? sealed : nonce;
   while (own.has(next)) next += 1n;
   return next;
 }

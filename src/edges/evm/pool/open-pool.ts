@@ -10,6 +10,7 @@ import type { StateReads } from '../workers/state-reads.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { followPool } from './follow-pool.ts';
 import { readTransaction, type SignedTransaction, type TransactionBounds } from './read-transaction.ts';
+import { SealedNonces } from './sealed-nonces.ts';
 import { submissionsIn, submitTransaction } from './submit.ts';
 
 /** The parts that a pool of the log's chain works with. */
@@ -45,12 +46,23 @@ export function openPool(options: PoolOptions): OpenedPool {
     chainId: chainIdOf(config),
     feeFloor: config.fees.floor,
   };
+  const sealedNonces = new SealedNonces();
+  const seal = (hash: string): void => {
+    const one = pool.get(hash);
+    if (one) sealedNonces.note(one.sender, one.nonce + 1n);
+    pool.seal(hash);
+  };
   const account = async (address: string) => {
     const { header: at } = await blocks.head();
     const of = { at, address: address as `0x${string}` };
-    const { nonce, balance } = await reads.read('account', of);
+    const { nonce: shown, balance } = await reads.read('account', of);
     const code = await reads.read('code', of);
-    return { nonce, balance, hasCode: code.length > 0 && !delegation.equals(code.subarray(0, 3)) };
+    const sealed = sealedNonces.of(address);
+    return {
+      nonce: sealed > shown ? sealed : shown,
+      balance,
+      hasCode: code.length > 0 && !delegation.equals(code.subarray(0, 3)),
+    };
   };
   const take = async (raw: string, at: number): Promise<void> => {
     if (Date.now() - at >= poolLimits.lifetimeMs) return;
@@ -66,7 +78,7 @@ export function openPool(options: PoolOptions): OpenedPool {
       // What cannot be read or judged now is left to the sealer, whose word follows.
       await take(data.raw, Date.parse(data.at)).catch(() => undefined);
     },
-    onFate: ({ type, data: { hash } }) => (type === 'SubmissionSealed' ? pool.seal(hash) : pool.remove(hash)),
+    onFate: ({ type, data: { hash } }) => (type === 'SubmissionSealed' ? seal(hash) : pool.remove(hash)),
     waiting: () => submissionsIn(pool),
     log: options.logger,
     signal,
@@ -78,8 +90,9 @@ export function openPool(options: PoolOptions): OpenedPool {
       pending: () => pool.pending().map(({ transaction }) => transaction),
       queued: () => pool.queued().map(({ transaction }) => transaction),
       get: (hash) => pool.get(hash)?.transaction,
+      sealedNonce: (address) => sealedNonces.of(address),
     },
-    settle: (transactions) => transactions.forEach(({ hash }) => pool.seal(hash)),
+    settle: (transactions) => transactions.forEach(({ hash }) => seal(hash)),
     ended,
   };
 }
