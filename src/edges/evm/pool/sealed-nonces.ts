@@ -4,7 +4,7 @@ const lateMs = 30_000;
 /**
  * Next nonces of senders whose transactions are sealed.
  *
- * That a transaction is sealed is known before the read model shows its block, so the account at the head has that nonce
+ * That a transaction is sealed is known before the read model shows its block: the account at the head has that nonce
  * still, and the pool has the transaction no more: a wallet would use the nonce twice.
  */
 export class SealedNonces {
