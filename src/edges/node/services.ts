@@ -1,5 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { ConnectRouter } from '@connectrpc/connect';
+import type { TurnLimits } from '../../kit/turns.ts';
 import { CascadeService } from '../gen/cascade/service_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
@@ -39,7 +40,14 @@ function served(withFiles: boolean): readonly DescService[] {
 }
 
 /** Everything that a node serves over RPC: its status under both names, files, health, reflection. */
-export function registerNode(router: ConnectRouter, giveStatus: GiveStatus, cascade?: Cascade): void {
+export function registerNode(
+  router: ConnectRouter,
+  giveStatus: GiveStatus,
+  {
+    cascade,
+    trustedProxies = [],
+  }: Readonly<{ cascade?: Cascade | undefined } & Pick<TurnLimits, 'trustedProxies'>> = {},
+): void {
   const services = served(cascade !== undefined);
   const methods = {
     getStatus: async ({ includeP2pMetrics }: { includeP2pMetrics: boolean }) => await giveStatus(includeP2pMetrics),
@@ -52,6 +60,7 @@ export function registerNode(router: ConnectRouter, giveStatus: GiveStatus, casc
   registerHealth(
     router,
     all.map(({ typeName }) => typeName),
+    { trustedProxies },
   );
   registerReflection(router, [...services, Health]);
 }

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import type { ConnectRouter } from '@connectrpc/connect';
 import { accountOf, type PrivateKey, publicKeyOf } from '../chain/sign/keys.ts';
 import type { ChainClient } from '../chain/rest/client.ts';
 import type { ListenAddress } from '../../kit/listen.ts';
@@ -113,16 +114,18 @@ const openers: Readonly<Record<keyof NodePorts, Opener>> = {
   grpc: async (options, { giveStatus, cascade }) => {
     const { host, ports, key, secure, tls, chain, logger, silenceMs = usualSilenceMs, idleMs } = options;
     const pace = { paths: bytePaths, bytesPerSecond: leastRate, windowMs: silenceMs };
+    const { trustedProxies = [] } = options;
+    const routes = (router: ConnectRouter): void => registerNode(router, giveStatus, { cascade, trustedProxies });
     return await openRpcPort({
       place: positionOf(host, ports.grpc, 'GRPC_PORT', 'the gRPC of a SuperNode'),
-      handler: createRpcHandler((router) => registerNode(router, giveStatus, cascade), logger, { pace }),
+      handler: createRpcHandler(routes, logger, { pace }),
       tls,
       openChannel: secure ? channelOpener({ key, isWelcome: createGuests(chain) }) : undefined,
       logger,
       silenceMs,
       ...(idleMs !== undefined && { idleMs }),
       mostPerAddress: options.mostPerAddress,
-      trustedProxies: options.trustedProxies,
+      trustedProxies,
     });
   },
   p2p: async (options, { cascade }) =>

@@ -10,7 +10,7 @@ import { until } from '../../../support/polling.ts';
 import { bytesOf, downloaded, pendingAction, upload } from '../files-under-test.ts';
 import { type NetworkUnderTest, networkUnderTest, ports, type StoringNode } from '../network-under-test.ts';
 import { askBoth } from './besiege.ts';
-import { drippingUpload, strangersSession, unreadDownload } from './strangers.ts';
+import { drippingUpload, healthWatch, strangersSession, unreadDownload } from './strangers.ts';
 
 const undo = new AsyncDisposableStack();
 const storageBytes = 16 * 2 ** 20;
@@ -78,6 +78,26 @@ it('downloads that nobody reads end, and are few at once', { tags: ['S1.hostile.
   expect((await downloaded(node.grpc, actionId)).bytes.equals(file)).toBe(true);
   await Promise.all(calls.map(async ({ ended }) => await ended));
   session.destroy();
+});
+
+it('watches of health last, and are few of one address', { tags: ['S1.hostile.calls'] }, async () => {
+  const session = await strangersSession(grpcPort(), strangersAt(0));
+  const calls = Array.from({ length: 100 }, () => healthWatch(session));
+  await until('those beyond are refused', () => calls.filter((call) => !call.isOpen()).length >= 84);
+  expect(calls.filter((call) => call.isOpen()).length).toBe(16);
+  expect(new Set(calls.flatMap((call) => call.grpcStatus() ?? []))).toEqual(new Set([Code.ResourceExhausted]));
+  const other = await strangersSession(grpcPort(), strangersAt(1));
+  const others = Array.from({ length: 17 }, () => healthWatch(other));
+  await until('another address has as many', () => others.filter((call) => !call.isOpen()).length === 1);
+  session.destroy();
+  other.destroy();
+  const again = await strangersSession(grpcPort(), strangersAt(0));
+  await until('whoever has gone leaves room', async () => {
+    const call = healthWatch(again);
+    await askBoth(node);
+    return call.isOpen();
+  });
+  again.destroy();
 });
 
 it('connections without a call end, and one address has a few', { tags: ['S1.hostile.connections'] }, async () => {

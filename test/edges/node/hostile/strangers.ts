@@ -46,10 +46,17 @@ export function unreadDownload(session: ClientHttp2Session, actionId: string): S
   return watched(stream);
 }
 
-function callOf(session: ClientHttp2Session, method: string): ClientHttp2Stream {
+/** Watches the health of a node, as long as it may. */
+export function healthWatch(session: ClientHttp2Session): StrangersCall {
+  const stream = callOf(session, 'Watch', 'grpc.health.v1.Health');
+  stream.end(enveloped(new Uint8Array()));
+  return watched(stream);
+}
+
+function callOf(session: ClientHttp2Session, method: string, service = 'cascade.CascadeService'): ClientHttp2Stream {
   return session.request({
     ':method': 'POST',
-    ':path': `/cascade.CascadeService/${method}`,
+    ':path': `/${service}/${method}`,
     'content-type': 'application/grpc',
     te: 'trailers',
   });
