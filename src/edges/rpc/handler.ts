@@ -5,10 +5,10 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { withDeadline } from './body-deadline.ts';
-import { blameClient, correctBlame, isClientGone, isConnectionGone } from '../../kit/shims/connect/client-mistakes.ts';
+import { blameClient, correctBlame, isConnectionGone } from '../../kit/shims/connect/client-mistakes.ts';
 import { type BodyPace, withPace } from './body-pace.ts';
 import { markFailure, traceCall } from './call-spans.ts';
-import { callerValues } from './callers.ts';
+import { callerValues, isCallClosed } from './callers.ts';
 import { acceptLongFields } from './long-fields.ts';
 import { isOurFault, toRpcError } from './codes.ts';
 import { grpcMessageOf, withPlainMessage } from '../../kit/shims/connect/grpc-message.ts';
@@ -82,10 +82,11 @@ type Translate = (caught: unknown) => ConnectError;
 
 function translateErrors(logger: Logger): Interceptor {
   return (next) => async (request) => {
-    const { method, signal } = request;
+    const { method, signal, contextValues } = request;
     const translate: Translate = (caught) => {
       correctBlame(caught);
-      if (isClientGone(caught, signal)) return new ConnectError('The client has gone', Code.Canceled);
+      const isGone = signal.aborted || isCallClosed(contextValues);
+      if (isGone && isConnectionGone(caught)) return new ConnectError('The client has gone', Code.Canceled);
       markFailure(caught);
       if (isOurFault(caught)) logger.error({ err: toAppError(caught), method: method.name }, 'call failed');
       return toRpcError(caught);

@@ -36,3 +36,32 @@ it('a client that hangs up while it is answered is no fault of ours, and ends th
   await server.close();
   expect(lines).toEqual([]);
 });
+
+it('a client that is cut off because it says nothing more is no fault of ours', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const ended = Promise.withResolvers<undefined>();
+  const echo = async function* (requests: AsyncIterable<unknown>) {
+    try {
+      for await (const _ of requests) yield { message: 'received' };
+    } finally {
+      ended.resolve(undefined);
+    }
+  };
+  const place = { host: '127.0.0.1', port: 0, what: 'a test', remedy: '' };
+  const handler = createRpcHandler((router) => router.service(CascadeService, { register: echo }), logger);
+  const server = await openRpcPort({ place, handler, logger, silenceMs: 300 });
+  const session = connect(`http://127.0.0.1:${server.port}`, { settings: { initialWindowSize: 0 } });
+  const headers = {
+    ':method': 'POST',
+    ':path': '/cascade.CascadeService/Register',
+    'content-type': 'application/grpc',
+  };
+  const stream = session.on('error', () => undefined).request(headers);
+  const closed = new Promise((resolve) => stream.on('error', () => undefined).once('close', resolve));
+  stream.write(Buffer.alloc(5));
+  await Promise.all([closed, ended.promise]);
+  session.destroy();
+  await server.close();
+  expect(lines).toEqual([]);
+});

@@ -31,8 +31,3 @@ export function isConnectionGone(caught: unknown): boolean {
   const error = caught instanceof ConnectError ? caught.cause : caught;
   return error instanceof Error && 'code' in error && goneCodes.includes(error.code);
 }
-
-/** Returns whether a call failed because its client went away while it was still sending or being answered. */
-export function isClientGone(caught: unknown, { aborted }: AbortSignal): boolean {
-  return aborted && isConnectionGone(caught);
-}
