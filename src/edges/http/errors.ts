@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, type ErrorCode, toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { toDatabaseError } from '../../engine/models/database-error.ts';
+import { isNamedRather } from './accept.ts';
 import { asPage } from './pages/pages.ts';
 
 /** HTTP status of every code (spec 2, open points: error body). */
@@ -93,7 +94,7 @@ function pageFor({ url, routeOptions }: FastifyRequest, refusalPage: RefusalPage
 }
 
 /** A browser that opens an address names HTML; its scripts, and programs, name JSON or anything. */
-const acceptsPage = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/i.test(headers.accept ?? '');
+const acceptsPage = (request: FastifyRequest): boolean => isNamedRather(request, 'text/html', 'application/json');
 
 /**
  * Any caught value as the error that its caller reads: the server's own refusals and lost stores have codes of ours.

@@ -4,6 +4,7 @@ import { AppError } from '../../../kit/errors.ts';
 import { ListTransfers } from '../../../projections/transfers/queries.ts';
 import type { TransferRow } from '../../../projections/tables.ts';
 import { runQuery } from '../../bus.ts';
+import { isNamedRather } from '../../http/accept.ts';
 import { type App, errors, optional, plainAnswer, query, serverSentEvents } from '../../http/schema.ts';
 import type { SseStreams } from '../../http/sse.ts';
 import { type ResumableFeed, showFeed } from '../../http/sse-resume.ts';
@@ -85,8 +86,10 @@ async function showStatus(
 ): Promise<unknown> {
   const { streams } = dependencies;
   const task = await taskOf(dependencies, request.params.task_id);
-  const { accept = '*/*' } = request.headers;
-  if (accept.includes('application/json') && !accept.includes('text/event-stream'))
+  if (
+    isNamedRather(request, 'application/json', 'text/event-stream') &&
+    !isNamedRather(request, 'text/event-stream', 'application/json')
+  )
     return (await historyOf(dependencies, task)).at(-1);
   const after = positionOf(request, task);
   if (after === 'all seen') return await reply.code(204).send();

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../../engine/archive/event-pages.ts';
 import { publicLogs } from '../../../engine/archive/proof/serving.ts';
 import { type Kind, type StreamName, streamTable } from '../../../events/streams.ts';
 import { AppError } from '../../../kit/errors.ts';
+import { isNamedRather } from '../../http/accept.ts';
 import { type App, errors, optional, query, serverSentEvents, words } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
 import { lastEventId, showFeed } from '../../http/sse-resume.ts';
@@ -127,8 +128,8 @@ function wantedKinds(stream: StreamName, kind: Kind | undefined): ReadonlySet<st
 }
 
 /** Whether a caller takes server-sent events rather than lines. */
-function takesEvents({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return accept.includes('text/event-stream');
+function takesEvents(request: FastifyRequest): boolean {
+  return isNamedRather(request, 'text/event-stream', ndjson);
 }
 
 type Wanted = Readonly<{ stream: StreamName; after: number; limit: number; wanted: ReadonlySet<string> }>;

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { RawEvent } from '../../../engine/archive/chain.ts';
 import type { EventIn } from '../../../engine/archive/event-links.ts';
 import type { ProvenLogs } from '../../../engine/archive/proof/serving.ts';
+import { isNamedRather } from '../../http/accept.ts';
 import { batchType, type shownEvent } from './event-schemas.ts';
 
 type ShownEvent = Static<typeof shownEvent.schema>;
@@ -56,8 +57,8 @@ function timeOf(nanos: string): string {
 const textOf = ({ body }: RawEvent): string => Buffer.from(body).toString();
 
 /** Returns whether a caller prefers a list of CloudEvents to the one with their places. */
-export function wantsBatch({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return accept.split(',').some((type) => type.split(';')[0]?.trim().toLowerCase() === batchType);
+export function wantsBatch(request: FastifyRequest): boolean {
+  return isNamedRather(request, batchType, 'application/json');
 }
 
 /** Answers with the stored bytes of events, as a list of CloudEvents. */

@@ -235,6 +235,11 @@ describe('GET /log/{stream}/events', () => {
       expect([bad, (await rest.get(`/log/ACTIONS/events?${bad}`)).status]).toEqual([bad, 400]);
     const headers = { accept: 'text/event-stream', 'last-event-id': '5' };
     expect(await rest.get('/log/ACTIONS/events', { headers })).toMatchObject({ body: { code: 'BEYOND_HEAD' } });
+    const leaving = new AbortController();
+    const lines = { headers: { accept: 'text/event-stream;q=0, */*' }, signal: leaving.signal };
+    const { headers: answered } = await fetch(`${rest.url}/log/ACTIONS/events`, lines);
+    expect(answered.get('content-type')).toBe('application/x-ndjson');
+    leaving.abort();
   });
 
   it(`misses and repeats nothing for a reader that comes back ${reconnects} times while facts are written`, async () => {
