@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { entityIn } from '../../../engine/log/scan.ts';
 import type { ActionFilter, ListedAction } from '../../../projections/actions/action-list.ts';
 import { ListActions } from '../../../projections/actions/queries.ts';
 import type { Reading } from '../../../projections/reading.ts';
 import { runQuery } from '../../bus.ts';
+import { isNamedRather } from '../../http/accept.ts';
 import type { App } from '../../http/schema.ts';
 import { createStreams } from '../../http/sse.ts';
 import { lastEventId, type PlacedEvent, type ResumableFeed, showFeed } from '../../http/sse-resume.ts';
@@ -17,7 +19,15 @@ export type LiveQuery = Readonly<{ filter: ActionFilter; limit: number; withTran
 const mostEvents = 100;
 const mostEventBytes = 1024 * 1024;
 
+/** Steps of all readers that are read at once: whoever reads pages meanwhile has connections of the database left. */
+const stepsAtOnce = 2;
+/** Actions that are compared together. */
+const comparedAtOnce = 10;
+
 type Sources = Pick<RestDependencies, 'reader' | 'eventSource' | 'onMoved' | 'signal'>;
+
+/** A reader, and how its steps take their turn among those of all. */
+type Turns = Readonly<{ limit: LimitFunction; isOver: () => boolean }>;
 
 /**
  * Answers `GET /v1/actions` as server-sent events: the list once, then the rows that enter, change or leave it, each
@@ -31,22 +41,23 @@ export function createLiveActions(
   sources: Sources,
 ): (request: FastifyRequest, reply: FastifyReply, query: LiveQuery) => Promise<FastifyReply> {
   const streams = createStreams(app, { signal: sources.signal, remedy: 'try again later or poll the list' });
+  const limit = pLimit(stepsAtOnce);
   return async (request, reply, query) => {
     const after = lastEventId(request);
     // A position that the log does not have is refused before the stream starts.
     if (after > 0) await sources.eventSource.after('ACTIONS', after, { most: 1, mostBytes: 1 });
     const client = streams.open(request, reply);
-    if (client) showFeed(client, feedOf(sources, query), after);
+    if (client) showFeed(client, feedOf(sources, query, { limit, isOver: () => client.isOver }), after);
     return reply;
   };
 }
 
 /** Whether a caller takes server-sent events rather than JSON. */
-export function takesEvents({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return accept.includes('text/event-stream');
+export function takesEvents(request: FastifyRequest): boolean {
+  return isNamedRather(request, 'text/event-stream', 'application/json');
 }
 
-function feedOf(sources: Sources, query: LiveQuery): ResumableFeed {
+function feedOf(sources: Sources, query: LiveQuery, { limit, isOver }: Turns): ResumableFeed {
   let reached: number | undefined;
   return {
     watch: (onMore) => sources.onMoved(({ projection }) => projection === 'actions' && onMore()),
@@ -57,7 +68,7 @@ function feedOf(sources: Sources, query: LiveQuery): ResumableFeed {
         yield list;
       }
       for (;;) {
-        const step = await stepAfter(sources, query, Math.max(after, reached ?? 0));
+        const step = await limit(() => stepAfter(sources, query, Math.max(after, reached ?? 0), isOver));
         if (!step) return;
         reached = step.id;
         if (step.data !== '') yield step;
@@ -82,7 +93,9 @@ async function stepAfter(
   { reader, eventSource }: Sources,
   { filter, withTransactions }: LiveQuery,
   after: number,
+  isOver: () => boolean,
 ): Promise<PlacedEvent | undefined> {
+  if (isOver()) return undefined;
   // Before the snapshot, which holds a connection of its own.
   const events = await eventSource.after('ACTIONS', after, { most: mostEvents, mostBytes: mostEventBytes });
   if (events.length === 0) return undefined;
@@ -93,10 +106,16 @@ async function stepAfter(
     if (id === undefined) return undefined;
     const [before, now] = [readingAt(reading, after), id === end ? reading : readingAt(reading, id)];
     const rows: Record<'enter' | 'change', object[]> & { leave: string[] } = { enter: [], change: [], leave: [] };
-    for (const action of new Set(shown.map(({ subject }) => entityIn(subject)))) {
-      const [was, is] = [await rowIn(before, filter, action), await rowIn(now, filter, action)];
-      if (is) rows[was ? 'change' : 'enter'].push(listItemOf(is, withTransactions));
-      else if (was) rows.leave.push(action);
+    const actions = [...new Set(shown.map(({ subject }) => entityIn(subject)))];
+    for (let at = 0; at < actions.length; at += comparedAtOnce) {
+      // Who has left is compared no more rows.
+      if (isOver()) return undefined;
+      const some = actions.slice(at, at + comparedAtOnce);
+      const compared = some.map((one) => Promise.all([before, now].map((then) => rowIn(then, filter, one))));
+      for (const [place, [was, is]] of (await Promise.all(compared)).entries()) {
+        if (is) rows[was ? 'change' : 'enter'].push(listItemOf(is, withTransactions));
+        else if (was) rows.leave.push(some[place] ?? '');
+      }
     }
     const isAny = Object.values(rows).some((some) => some.length > 0);
     return { id, name: 'rows', data: isAny ? JSON.stringify(rows) : '' };

@@ -72,7 +72,8 @@ function createList() {
   };
 }
 
-test('GET /v1/actions as an event stream is the list, whatever enters, changes or leaves it, over every reconnect', async () => {
+/** The API over a log and its read models, and how many reads there were at once. */
+async function startLive() {
   const { nc, network, log } = await freshLog();
   const database = databaseOf(await freshDatabase(), network);
   await migrate(database);
@@ -80,21 +81,44 @@ test('GET /v1/actions as an event stream is the list, whatever enters, changes o
   onTestFinished(() => wakeups.close());
   startProjector(database, log, { projections, leases: createLeases(nc, network, { ttlMs: 1000 }) });
   await openBuses();
+  let [reads, mostReads] = [0, 0];
+  const read: typeof database.reader.read = async (use, how) => {
+    reads += 1;
+    mostReads = Math.max(mostReads, reads);
+    return await database.reader.read(use, how).finally(() => (reads -= 1));
+  };
   const rest = await startRest([], {
-    reader: database.reader,
+    reader: { ...database.reader, read },
     eventSource: { after: createEventPages({ nc, pools: database.pools, network }), watch: log.watch },
     onMoved: wakeups.onMoved,
   });
   onTestFinished(rest.close);
+  const caughtUp = async (): Promise<void> => {
+    const { lastSequence } = await log.head('ACTIONS');
+    await eventually(async () => expect((await database.live('actions'))?.position).toBe(lastSequence));
+  };
+  return { rest, log, caughtUp, mostReads: () => mostReads };
+}
+
+test('readers of a live list that come back together leave connections of the database to others', async () => {
+  const { rest, log, caughtUp, mostReads } = await startLive();
+  await appendFacts(log, randomHistory(21, { actions: 40 }));
+  await caughtUp();
+  const readers = await Promise.all(Array.from({ length: 12 }, () => follow(rest, '/v1/actions?limit=200', 1)));
+  for (const { next, leave } of readers) {
+    expect((await next()).name).toBe('rows');
+    await leave();
+  }
+  expect(mostReads()).toBe(2);
+}, 60_000);
+
+test('GET /v1/actions as an event stream is the list, whatever enters, changes or leaves it, over every reconnect', async () => {
+  const { rest, log, caughtUp } = await startLive();
   const history = randomHistory(21, { actions: 40 });
   const random = seeded(5);
   await appendFacts(log, history.slice(0, Math.floor(history.length / 3)));
   const byId = (rows: readonly Readonly<Record<string, unknown>>[]) =>
     new Map(rows.map((row) => [String(row['id']), row]));
-  const caughtUp = async (): Promise<void> => {
-    const { lastSequence } = await log.head('ACTIONS');
-    await eventually(async () => expect((await database.live('actions'))?.position).toBe(lastSequence));
-  };
 
   const paths = ['', '&state=finalized', '&type=sense', '&state=registered'].map(
     (filter) => `/v1/actions?limit=200${filter}`,
@@ -120,4 +144,10 @@ test('GET /v1/actions as an event stream is the list, whatever enters, changes o
   expect(
     (await rest.get('/v1/actions', { headers: { accept: 'text/event-stream', 'last-event-id': '99999' } })).body,
   ).toMatchObject({ code: 'BEYOND_HEAD' });
+  for (const accept of ['text/event-stream;q=0, application/json', 'application/json, text/event-stream;q=0.1']) {
+    const leaving = new AbortController();
+    const answer = await fetch(`${rest.url}/v1/actions`, { headers: { accept }, signal: leaving.signal });
+    expect([accept, answer.headers.get('content-type')]).toEqual([accept, 'application/json; charset=utf-8']);
+    leaving.abort();
+  }
 }, 60_000);
