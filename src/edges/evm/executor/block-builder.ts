@@ -27,8 +27,8 @@ export class BlockBuilder {
   readonly #feesTo: ChainConfig['feesTo'];
   readonly #limits: SealingLimits;
   readonly #elapsedMs = stopwatch();
-  /** Senders of transactions that were left or refused: the later ones of theirs have to wait. */
-  readonly #left = new Set<string>();
+  /** Nonces of senders from which on theirs have to wait: one of them was left or refused. */
+  readonly #waitFrom = new Map<string, bigint>();
   #bytes = 0;
   gasUsed = 0n;
   readonly transactions: TypedTransaction[] = [];
@@ -48,11 +48,11 @@ export class BlockBuilder {
    */
   async take(raw: Uint8Array): Promise<Outcome> {
     const depth = this.#state.depth;
-    let sender = '';
+    let [sender, nonce] = ['', 0n];
     try {
       const tx = createTxFromRLP(raw, { common: this.#vm.common });
-      sender = tx.getSenderAddress().toString();
-      if (this.#hasNoRoom(tx) || this.#left.has(sender)) return this.#leave(sender);
+      [sender, nonce] = [tx.getSenderAddress().toString(), tx.nonce];
+      if (this.#hasNoRoom(tx) || nonce >= (this.#waitFrom.get(sender) ?? Infinity)) return this.#leave(sender, nonce);
       await this.#state.checkpoint();
       const executed = await this.#execute(tx);
       const bytes = loggedBytes(executed.outcome, raw);
@@ -61,13 +61,13 @@ export class BlockBuilder {
         return this.#add(tx, executed, bytes);
       }
       await this.#undo(depth);
-      if (this.transactions.length > 0) return this.#leave(sender);
-      this.#left.add(sender);
+      if (this.transactions.length > 0) return this.#leave(sender, nonce);
+      this.#waitFrom.set(sender, nonce);
       return { kind: 'refused', reason: `what it writes fits no block: ${bytes} bytes` };
     } catch (caught) {
       await this.#undo(depth);
       if (passes(caught)) throw caught;
-      this.#left.add(sender);
+      this.#waitFrom.set(sender, nonce);
       if (caught instanceof TooLong) return { kind: 'refused', reason: slowReason };
       return { kind: 'refused', reason: toAppError(caught).message };
     }
@@ -78,8 +78,9 @@ export class BlockBuilder {
     return this.transactions.length > 0 && this.#elapsedMs() > this.#limits.blockMs;
   }
 
-  #leave(sender: string): Outcome {
-    this.#left.add(sender);
+  #leave(sender: string, nonce: bigint): Outcome {
+    const from = this.#waitFrom.get(sender);
+    if (from === undefined || nonce < from) this.#waitFrom.set(sender, nonce);
     return { kind: 'left' };
   }
 
