@@ -62,5 +62,5 @@ export function registerNode(
     all.map(({ typeName }) => typeName),
     { trustedProxies },
   );
-  registerReflection(router, [...services, Health]);
+  registerReflection(router, [...services, Health], { trustedProxies });
 }

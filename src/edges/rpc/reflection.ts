@@ -6,6 +6,8 @@ import {
   type ServerReflectionRequest as Request,
   type ServerReflectionResponseSchema as ResponseSchema,
 } from '../gen/grpc/reflection/v1/reflection_pb.ts';
+import { createTurns, type TurnLimits } from '../../kit/turns.ts';
+import { callerIn } from './callers.ts';
 import { serviceIn } from './service-in.ts';
 
 /** Reflection under the older name, which many clients still use. */
@@ -14,12 +16,20 @@ export const ServerReflectionAlpha = serviceIn(ServerReflection, {
   file: 'grpc/reflection/v1alpha/reflection.proto',
 });
 
+/** Answers are many times as long as what asks for them, and a client reads when it likes. */
+const streams = { what: 'streams of reflection', mostPerAddress: 64, most: 512 } as const;
+
 type Answer = NonNullable<MessageInitShape<typeof ResponseSchema>['messageResponse']>;
 
 /**
  * Serves reflection of both versions, which differ in their names alone: of the listed services, and of itself.
  */
-export function registerReflection(router: ConnectRouter, served: readonly DescService[]): void {
+export function registerReflection(
+  router: ConnectRouter,
+  served: readonly DescService[],
+  proxies: Pick<TurnLimits, 'trustedProxies'> = {},
+): void {
+  const takeTurn = createTurns({ ...streams, ...proxies });
   const answerOf = createAnswers([...served, ServerReflection, ServerReflectionAlpha]);
   const respond = (request: Request): MessageInitShape<typeof ResponseSchema> => ({
     validHost: request.host,
@@ -28,8 +38,13 @@ export function registerReflection(router: ConnectRouter, served: readonly DescS
   });
   for (const service of [ServerReflection, ServerReflectionAlpha])
     router.service(service, {
-      async *serverReflectionInfo(requests) {
-        for await (const request of requests) yield respond(request);
+      async *serverReflectionInfo(requests, context) {
+        const release = takeTurn(callerIn(context));
+        try {
+          for await (const request of requests) yield respond(request);
+        } finally {
+          release();
+        }
       },
     });
 }

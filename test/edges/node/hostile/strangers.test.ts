@@ -10,7 +10,7 @@ import { until } from '../../../support/polling.ts';
 import { bytesOf, downloaded, pendingAction, upload } from '../files-under-test.ts';
 import { type NetworkUnderTest, networkUnderTest, ports, type StoringNode } from '../network-under-test.ts';
 import { askBoth } from './besiege.ts';
-import { drippingUpload, healthWatch, strangersSession, unreadDownload } from './strangers.ts';
+import { drippingUpload, healthWatch, openReflection, strangersSession, unreadDownload } from './strangers.ts';
 
 const undo = new AsyncDisposableStack();
 const storageBytes = 16 * 2 ** 20;
@@ -94,6 +94,21 @@ it('watches of health last, and are few of one address', { tags: ['S1.hostile.ca
   const again = await strangersSession(grpcPort(), strangersAt(0));
   await until('whoever has gone leaves room', async () => {
     const call = healthWatch(again);
+    await askBoth(node);
+    return call.isOpen();
+  });
+  again.destroy();
+});
+
+it('streams of reflection are few of one address', { tags: ['S1.hostile.calls'] }, async () => {
+  const session = await strangersSession(grpcPort(), strangersAt(0));
+  const calls = Array.from({ length: 100 }, () => openReflection(session));
+  const refused = (): number => calls.filter((call) => call.grpcStatus() === Code.ResourceExhausted).length;
+  await until('those beyond are refused', () => refused() === 36);
+  session.destroy();
+  const again = await strangersSession(grpcPort(), strangersAt(0));
+  await until('whoever has gone leaves room', async () => {
+    const call = openReflection(again);
     await askBoth(node);
     return call.isOpen();
   });

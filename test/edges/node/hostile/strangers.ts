@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect } from 'node:net';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { DownloadRequestSchema } from '../../../../src/edges/gen/cascade/service_pb.ts';
+import { ServerReflectionRequestSchema } from '../../../../src/edges/gen/grpc/reflection/v1/reflection_pb.ts';
 import { chunkMessage } from '../../../support/callers/grpc-files.ts';
 import type { Target } from './attack.ts';
 
@@ -50,6 +51,15 @@ export function unreadDownload(session: ClientHttp2Session, actionId: string): S
 export function healthWatch(session: ClientHttp2Session): StrangersCall {
   const stream = callOf(session, 'Watch', 'grpc.health.v1.Health');
   stream.end(enveloped(new Uint8Array()));
+  return watched(stream);
+}
+
+/** Asks by reflection which services there are, and leaves the stream open. */
+export function openReflection(session: ClientHttp2Session): StrangersCall {
+  const stream = callOf(session, 'ServerReflectionInfo', 'grpc.reflection.v1.ServerReflection');
+  const messageRequest = { case: 'listServices' as const, value: '' };
+  const asked = create(ServerReflectionRequestSchema, { messageRequest });
+  stream.write(enveloped(toBinary(ServerReflectionRequestSchema, asked)));
   return watched(stream);
 }
 
