@@ -21,6 +21,8 @@ const modularPower: ExpectedMs = ({ data, gasLimit }) => {
   const [base, exponent, modulus] = [0, 32, 64].map((at) => Number(word(data, at))) as [number, number, number];
   const products = Math.ceil(Math.max(base, modulus) / 8) ** 2;
   const bits = Math.max(exponent - 32, 0) * 8;
+  // Of two empty numbers nothing is computed, whatever the exponent.
+  if (products === 0) return 0;
   return (bits * products) / 3 > gasLimit ? 0 : bits * (4e-4 + exponent * 1e-7 + products * 3e-6);
 };
 

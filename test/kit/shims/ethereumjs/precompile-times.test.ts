@@ -37,6 +37,7 @@ test.each([
 
 test.each([
   ['a signature of RSA', 0x5, power(256, 256, 256)],
+  ['a power of nothing by an exponent of a megabyte', 0x5, power(0, 1_000_000, 0)],
   ['twelve rounds', 0x9, Buffer.concat([Buffer.from('0000000c', 'hex'), Buffer.alloc(208), Buffer.from([1])])],
   ['four pairings', 0x8, Buffer.alloc(4 * 192)],
 ])('a usual call takes little: %s', async (_, to, data) => {
