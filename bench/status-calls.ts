@@ -2,6 +2,7 @@ import { once as event } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { StatusRequestSchema } from '../src/edges/gen/supernode/supernode_pb.ts';
+import { atTheirTimes } from './at-their-times.ts';
 
 /** Calls of GetStatus at an address, 500 a second. */
 export type StatusCalls = Readonly<{ address: string; includeP2pMetrics: boolean; seconds: number }>;
@@ -28,16 +29,9 @@ async function callAll({ address, includeP2pMetrics, seconds }: StatusCalls): Pr
   await event(session, 'remoteSettings');
   const request = toBinary(StatusRequestSchema, create(StatusRequestSchema, { includeP2pMetrics }));
   const took: Promise<number>[] = [];
-  const began = performance.now();
-  for (let count = 0; count < perSecond * seconds;) {
-    const due = began + (count * 1000) / perSecond;
-    if (due > performance.now()) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      continue;
-    }
-    count += 1;
+  await atTheirTimes({ perSecond, seconds }, (due) => {
     took.push(call(session, request).then(() => performance.now() - due));
-  }
+  });
   try {
     return await Promise.all(took);
   } finally {

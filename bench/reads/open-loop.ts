@@ -1,3 +1,4 @@
+import { atTheirTimes } from '../at-their-times.ts';
 import { Line } from './line.ts';
 import type { Read } from './requests.ts';
 
@@ -21,7 +22,6 @@ export async function openLoop(reads: readonly Read[], { url, perSecond, seconds
   const waiting: { read: Read; due: number }[] = [];
   let open = 0;
   let whenAnswered: (() => void) | undefined;
-  const began = performance.now();
   const ask = (line: Line, { name, path }: Read, due: number): void =>
     line.ask(path(random), (isSound) => {
       took.get(name)?.push(performance.now() - due);
@@ -32,20 +32,14 @@ export async function openLoop(reads: readonly Read[], { url, perSecond, seconds
       else free.push(line);
       whenAnswered?.();
     });
-  for (let count = 0; count < perSecond * seconds;) {
-    const due = began + (count * 1000) / perSecond;
-    if (due > performance.now()) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      continue;
-    }
-    count += 1;
+  await atTheirTimes({ perSecond, seconds }, (due) => {
     const read = reads[Math.floor(random() * reads.length)];
-    if (!read) continue;
+    if (!read) return;
     open += 1;
     const line = free.shift();
     if (line) ask(line, read, due);
     else waiting.push({ read, due });
-  }
+  });
   while (open > 0) await new Promise<void>((resolve) => (whenAnswered = resolve));
   for (const line of lines) line.close();
   return [...took].map(([name, times]) => ({ name, failed: failed.get(name) ?? 0, ...summed(times) }));

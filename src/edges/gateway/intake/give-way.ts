@@ -1,6 +1,6 @@
 /** Runs work on an id while no other work on it runs. */
 export type Alone = Readonly<{
-  run: <T>(id: string, work: () => Promise<T>, runAtIdlePriority?: () => void) => Promise<T>;
+  run: <T>(id: string, work: () => Promise<T>, giveWay?: () => void) => Promise<T>;
   isRunning: (id: string) => boolean;
 }>;
 

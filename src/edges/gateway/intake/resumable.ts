@@ -105,8 +105,8 @@ export function createResumable(intake: Intake): Resumable {
     find: async (id) => await alone.run(id, async () => await match(id)),
     remove,
     append: async (id, portion, from) => {
-      const runAtIdlePriority = (): void => void (from.raw.complete || from.raw.destroy());
-      return await alone.run(id, async () => await appended(intake, await match(id), portion, from), runAtIdlePriority);
+      const giveWay = (): void => void (from.raw.complete || from.raw.destroy());
+      return await alone.run(id, async () => await appended(intake, await match(id), portion, from), giveWay);
     },
   };
 }

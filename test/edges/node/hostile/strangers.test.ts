@@ -80,6 +80,17 @@ it('downloads that nobody reads end, and are few at once', { tags: ['S1.hostile.
   session.destroy();
 });
 
+/** Waits until a call of the first stranger is let in: its calls before have left room. */
+async function untilThereIsRoom(open: typeof healthWatch): Promise<void> {
+  const session = await strangersSession(grpcPort(), strangersAt(0));
+  await until('whoever has gone leaves room', async () => {
+    const call = open(session);
+    await askBoth(node);
+    return call.isOpen();
+  });
+  session.destroy();
+}
+
 it('watches of health last, and are few of one address', { tags: ['S1.hostile.calls'] }, async () => {
   const session = await strangersSession(grpcPort(), strangersAt(0));
   const calls = Array.from({ length: 100 }, () => healthWatch(session));
@@ -91,13 +102,7 @@ it('watches of health last, and are few of one address', { tags: ['S1.hostile.ca
   await until('another address has as many', () => others.filter((call) => !call.isOpen()).length === 1);
   session.destroy();
   other.destroy();
-  const again = await strangersSession(grpcPort(), strangersAt(0));
-  await until('whoever has gone leaves room', async () => {
-    const call = healthWatch(again);
-    await askBoth(node);
-    return call.isOpen();
-  });
-  again.destroy();
+  await untilThereIsRoom(healthWatch);
 });
 
 it('streams of reflection are few of one address', { tags: ['S1.hostile.calls'] }, async () => {
@@ -106,13 +111,7 @@ it('streams of reflection are few of one address', { tags: ['S1.hostile.calls'] 
   const refused = (): number => calls.filter((call) => call.grpcStatus() === Code.ResourceExhausted).length;
   await until('those beyond are refused', () => refused() === 36);
   session.destroy();
-  const again = await strangersSession(grpcPort(), strangersAt(0));
-  await until('whoever has gone leaves room', async () => {
-    const call = openReflection(again);
-    await askBoth(node);
-    return call.isOpen();
-  });
-  again.destroy();
+  await untilThereIsRoom(openReflection);
 });
 
 it('connections without a call end, and one address has a few', { tags: ['S1.hostile.connections'] }, async () => {
