@@ -228,6 +228,8 @@ describe('POST /api/v1/actions/cascade', () => {
     const { gateway } = await start();
     const answer = await fetch(`${gateway.url}/api/v1/actions/cascade`, { method: 'PUT' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'OPTIONS, POST']);
+    const options = await fetch(`${gateway.url}/api/v1/actions/cascade`, { method: 'OPTIONS' });
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'OPTIONS, POST']);
   });
 
   it('bounds the requests of one address, with standard headers', { tags: ['S3.limits.rate'] }, async () => {

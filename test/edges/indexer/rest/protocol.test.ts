@@ -63,6 +63,11 @@ describe.each(gets)('%s', (path) => {
     }
   });
 
+  it('answers OPTIONS with what it takes', { tags: ['S2.open.routes.cors'] }, async () => {
+    const { status, headers } = await rest.get(path, { method: 'OPTIONS' });
+    expect([status, headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  });
+
   it('is JSON, but for the metrics', { tags: ['S2.json', 'S2.versioning.prefix'] }, async () => {
     const { headers } = await rest.get(path);
     expect(headers.get('content-type')).toMatch(path === '/metrics' ? /^text\/plain/ : /^application\/json/);
