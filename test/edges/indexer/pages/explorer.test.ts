@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../../src/kit/errors.ts';
 import { refusalPage, registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
@@ -21,6 +21,8 @@ const unwieldy = [
 const nothing = async () => undefined;
 let rest: RestServer;
 let browser: Browser;
+/** Its pages share a cache and six connections, of which each open page has one for the live events. */
+let context: BrowserContext;
 /** Whether the log is away, as while the broker starts. */
 let isLogAway = false;
 const whileThere =
@@ -50,6 +52,7 @@ beforeAll(async () => {
     refusalPage,
   });
   browser = await openBrowser();
+  context = await browser.newContext();
 });
 afterAll(async () => {
   await browser.close();
@@ -58,11 +61,16 @@ afterAll(async () => {
 
 /** Opens a page of the explorer, and waits until it shows what it reads. */
 async function open(path: string, width = 1400): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width, height: 900 } });
+  const page = await context.newPage();
   onTestFinished(() => page.close());
+  await page.setViewportSize({ width, height: 900 });
+  await go(page, path);
+  return page;
+}
+
+async function go(page: Page, path: string): Promise<void> {
   await page.goto(`${rest.url}${path}`);
   await shown(page);
-  return page;
 }
 
 async function shown(page: Page): Promise<void> {
@@ -96,8 +104,10 @@ it('has a slider that stays where it is, whatever it shows', async () => {
   const paths = ['/actions', `/actions?as_of=${timeOf(40)}`, '/actions?as_of=ACTIONS:3', `/log?as_of=${timeOf(40)}`];
   for (const width of [400, 800, 1400]) {
     const boxes: unknown[] = [];
+    const page = await open('/', width);
     for (const path of paths) {
-      const slider = (await open(path, width)).getByLabel('Instant that is shown');
+      await go(page, path);
+      const slider = page.getByLabel('Instant that is shown');
       await slider.waitFor();
       boxes.push(await slider.boundingBox());
     }
@@ -109,8 +119,9 @@ it('shows values of any length on a narrow screen without a scroll to the side',
   const paths = ['/actions', `/actions/${huge}`, '/nodes', `/nodes/${alpha}`, `/search?q=${long}`];
   const filters = ['creator', 'supernode', 'dataHash', 'cursor', 'as_of'].map((name) => `/actions?${name}=${long}`);
   const beyond = [];
+  const page = await open('/', 400);
   for (const path of [...paths, ...filters]) {
-    const page = await open(path, 400);
+    await go(page, path);
     beyond.push([path, await page.evaluate('document.documentElement.scrollWidth - innerWidth')]);
   }
   expect(beyond).toEqual(beyond.map(([path]) => [path, 0]));
@@ -179,7 +190,7 @@ it('does not read again what was refused for good', async () => {
 });
 
 it('follows the live events again after they were refused', async () => {
-  const page = await browser.newPage();
+  const page = await context.newPage();
   onTestFinished(() => page.close());
   let refusals = 0;
   await page.route('**/live', async (route) => {
