@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createCascadeChain } from '../../../../src/edges/chain/files/chain.ts';
 import { createDataHasher } from '../../../../src/edges/chain/files/data-hash.ts';
 import { createChainClient } from '../../../../src/edges/chain/rest/client.ts';
+import type { RealNode } from '../../../../src/edges/local-network/cast.ts';
 import type { Ledger } from '../../../../src/edges/ledger/run-ledger.ts';
 import { hashPiece, pieceBytes } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { decodeManifest, encodeManifest } from '../../../../src/edges/node/storage/manifest.ts';
@@ -140,6 +141,33 @@ describe('five nodes', () => {
       expect(shown).toEqual([expect.objectContaining(banned)]);
     }
   });
+
+  it(
+    'take a manifest again from one that had no answer, where another node told a false one first',
+    { tags: ['S1.peers.wrong'] },
+    async () => {
+      const { ledger, cast, start, impersonate } = await networkUnderTest(undo, 3);
+      const [liar, honest, fooled] = cast;
+      if (!liar || !honest || !fooled) throw new Error('the cast has three');
+      await start(fooled);
+      const peer = { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true };
+      const file = bytesOf('a', 2_200_000);
+      const actionId = await pendingAction(ledger, file);
+      const hasher = await createDataHasher();
+      hasher.update(file);
+      const truth = { actionId, dataHash: hasher.digest(), size: file.length, pieces: piecesOf(file) };
+      const telling = async (teller: RealNode) => {
+        const host = await impersonate(teller, async () => ({ done: false }));
+        return async (manifest: typeof truth) =>
+          (await host.ask(peer, { case: 'putManifest', value: encodeManifest(manifest) })).done;
+      };
+      const [lie, told] = [await telling(liar), await telling(honest)];
+      expect(await lie({ ...truth, pieces: truth.pieces.toReversed() })).toBe(true);
+      expect(await told(truth)).toBe(true);
+      expect(await told(truth)).toBe(true);
+      expect(await told({ ...truth, size: file.length - 1 })).toBe(false);
+    },
+  );
 
   it(
     'take the true manifest from one another where another node was told a false one first',
