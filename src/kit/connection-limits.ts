@@ -10,23 +10,50 @@ export type ConnectionLimits = Readonly<{
   trustedProxies: readonly string[];
 }>;
 
-/** Bounds the connections of a server, in all and of one caller: those beyond are closed at once. */
-export function limitConnections(server: Server, { most, mostPerAddress, trustedProxies }: ConnectionLimits): void {
+/** The connections that several servers keep open together. */
+export type ConnectionBudget = { open: number; readonly most: number };
+
+/** The share of a process's descriptors that connections of callers may take; files and stores have the others. */
+const callersShare = 0.75;
+
+let ofProcess: ConnectionBudget | undefined;
+
+/**
+ * Bounds the connections of a server, in all and of one caller, and those of all such servers of the process together:
+ * those beyond are closed at once.
+ */
+export function limitConnections(
+  server: Server,
+  { most, mostPerAddress, trustedProxies }: ConnectionLimits,
+  budget: ConnectionBudget = (ofProcess ??= { open: 0, most: callersShare * descriptors() }),
+): void {
   const open = new Map<string, number>();
   server.maxConnections = most;
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket;
-    if (isOneOf(remoteAddress, trustedProxies)) return;
-    const caller = callerOf(remoteAddress);
-    const now = (open.get(caller) ?? 0) + 1;
-    if (now > mostPerAddress) return void socket.destroy();
-    open.set(caller, now);
+    const caller = isOneOf(remoteAddress, trustedProxies) ? undefined : callerOf(remoteAddress);
+    const now = caller === undefined ? 0 : (open.get(caller) ?? 0) + 1;
+    if (now > mostPerAddress || budget.open >= budget.most) return void socket.destroy();
+    budget.open += 1;
+    if (caller !== undefined) open.set(caller, now);
     socket.once('close', () => {
+      budget.open -= 1;
+      if (caller === undefined) return;
       const left = (open.get(caller) ?? 1) - 1;
       if (left > 0) open.set(caller, left);
       else open.delete(caller);
     });
   });
+}
+
+/** The descriptors that this process may have open; infinitely many where the system reports no number. */
+function descriptors(): number {
+  const { report } = process;
+  // Names of other ends would be looked up.
+  Object.assign(report, { excludeNetwork: true });
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
+  const { soft } = userLimits?.open_files ?? {};
+  return typeof soft === 'number' ? soft : Infinity;
 }
 
 /** Whether an address is one of some, or lies in a subnet among them. */

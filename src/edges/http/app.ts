@@ -1,4 +1,5 @@
 import cors from '@fastify/cors';
+import { type ConnectionLimits, limitConnections } from '../../kit/connection-limits.ts';
 import { type ApiDescription, describeApi } from './openapi.ts';
 import { createMetrics } from './operations/metrics.ts';
 import type { Observed } from '../../kit/observed.ts';
@@ -23,9 +24,13 @@ export type AppOptions = ServerOptions &
       exposedHeaders: readonly string[];
       methods?: readonly string[];
     }>;
+    /** Connections, in all and of one address; those of one are 1,024 unless set. */
+    connections?: Omit<ConnectionLimits, 'trustedProxies'>;
     /** Adds the routes; where it calls `addOperations`, the document has those of operations. */
     routes: (app: App, addOperations: (app: App) => void) => void | Promise<void>;
   }>;
+
+const usualConnections = { most: 8_192, mostPerAddress: 1_024 } as const;
 
 /**
  * An app of its own: server, document, metrics and routes, operations among them.
@@ -35,8 +40,17 @@ export type AppOptions = ServerOptions &
  * @example
  * const app = createApp({ logger, network, description, observed, routes: (app, operate) => operate(app) });
  */
-export function createApp({ description, network, observed, cors: crossing, routes, ...server }: AppOptions): App {
+export function createApp({
+  description,
+  network,
+  observed,
+  connections = usualConnections,
+  cors: crossing,
+  routes,
+  ...server
+}: AppOptions): App {
   const app = createServer(server);
+  limitConnections(app.server, { ...connections, trustedProxies: server.trustedProxies ?? [] });
   if (crossing) {
     const { origins, exposedHeaders, methods } = crossing;
     const origin = origins === '*' ? '*' : [...origins];

@@ -135,3 +135,33 @@ it('connections are bounded, in all and of one address', { tags: ['S3.limits.bod
   open.shift()?.destroy();
   await expect.poll(async () => await alive('127.0.0.1')).toBe(true);
 });
+
+it(
+  'the servers of a process leave a share of its descriptors to stores and files',
+  { tags: ['S3.limits.bodies'] },
+  async () => {
+    const budget = { open: 0, most: 2 };
+    const servers = [0, 1].map(() => createServer((_request, response) => response.end()).listen(0, '127.0.0.1'));
+    onTestFinished(() => servers.forEach((server) => server.closeAllConnections()));
+    onTestFinished(() => servers.forEach((server) => void server.close()));
+    const limits = { most: 9, mostPerAddress: 9, trustedProxies: ['127.0.0.9'] };
+    for (const server of servers) limitConnections(server, limits, budget);
+    const open: Socket[] = [];
+    onTestFinished(() => open.forEach((socket) => socket.destroy()));
+    const alive = async (server: (typeof servers)[number], from: string): Promise<boolean> => {
+      if (!server.listening) await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const socket = connect({ port, host: '127.0.0.1', localAddress: from }).on('error', () => undefined);
+      open.push(socket);
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const ends = [once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)];
+      return await Promise.race(ends);
+    };
+    const [one, other] = servers;
+    if (!one || !other) throw new Error('There are two');
+    expect([await alive(one, '127.0.0.1'), await alive(other, '127.0.0.9')]).toEqual([true, true]);
+    expect([await alive(one, '127.0.0.2'), await alive(other, '127.0.0.9')]).toEqual([false, false]);
+    open.shift()?.destroy();
+    await expect.poll(async () => await alive(other, '127.0.0.2')).toBe(true);
+  },
+);

@@ -38,6 +38,18 @@ const post = (body: string, type = 'application/json') => ({
 });
 
 describe('createApp', () => {
+  it('closes connections of one address beyond its own at once', { tags: ['S3.limits.bodies'] }, async () => {
+    const { hostname, port } = new URL(await start({ connections: { most: 9, mostPerAddress: 1 } }));
+    const alive = async (localAddress: string): Promise<boolean> => {
+      const socket = connect({ host: hostname, port: Number(port), localAddress }).on('error', () => undefined);
+      onTestFinished(() => void socket.destroy());
+      socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+      const ends = [once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)];
+      return await Promise.race(ends);
+    };
+    expect([await alive('127.0.0.1'), await alive('127.0.0.1'), await alive('127.0.0.2')]).toEqual([true, false, true]);
+  });
+
   it('waits for its routes, however long a busy machine takes', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();

@@ -1,3 +1,4 @@
+import { limitConnections } from '../../../kit/connection-limits.ts';
 import type { Server } from 'node:http';
 import { listen } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
@@ -28,6 +29,9 @@ export type RpcPosition = Readonly<{
   onAsked?: () => void;
 }>;
 
+/** Connections to one of the ports, those without a WebSocket included. */
+const connections = { most: 4_096, mostPerAddress: 1_024 } as const;
+
 /** JSON-RPC that is served, over HTTP and over WebSocket. */
 export type ServedRpc = Readonly<{ url: string; wsUrl: string; stop: () => Promise<void> }>;
 
@@ -56,6 +60,7 @@ export async function serveRpc(
   };
   const serving = { dispatch, origins, intake: new CallIntake(), unread: new CallIntake(unreadBounds) };
   const [http, ws] = [createHttpServer(serving), createWebSocketServer(serving, { trustedProxies })];
+  for (const server of [http, ws]) limitConnections(server, { ...connections, trustedProxies });
   const stop = async (): Promise<void> => {
     filters.close();
     await Promise.all([http, ws].map(closed));

@@ -1,5 +1,5 @@
 import { limitRate } from '../../http/rate-limit.ts';
-import { limitConnections } from '../../../kit/connection-limits.ts';
+import type { ConnectionLimits } from '../../../kit/connection-limits.ts';
 import type { App } from '../../http/schema.ts';
 import { limitBodies } from '../../http/slow-bodies.ts';
 import { createStreams, type SseStreams } from '../../http/sse.ts';
@@ -11,15 +11,21 @@ const otherConnections = 4_096;
 /** Connections of one address beside those of its streams and uploads. */
 const otherConnectionsPerAddress = 256;
 
-/** Bounds what strangers may hold open: connections, in all and of one address, and bodies that do not come. */
-export function boundIntake(app: App, { settings, bodyWithinMs = usualBodyMs }: GatewayDependencies): void {
-  const { sseMax, sseMaxPerAddress, trustedProxies, uploadsMaxPerAddress } = settings;
-  limitBodies(app, bodyWithinMs);
-  limitConnections(app.server, {
+/** Connections that strangers may hold open, in all and from one address. */
+export function connectionBounds({
+  sseMax,
+  sseMaxPerAddress,
+  uploadsMaxPerAddress,
+}: GatewayDependencies['settings']): Omit<ConnectionLimits, 'trustedProxies'> {
+  return {
     most: sseMax + otherConnections,
     mostPerAddress: sseMaxPerAddress + uploadsMaxPerAddress + otherConnectionsPerAddress,
-    trustedProxies,
-  });
+  };
+}
+
+/** Bounds how long strangers may hold open bodies that do not come. */
+export function boundIntake(app: App, { bodyWithinMs = usualBodyMs }: GatewayDependencies): void {
+  limitBodies(app, bodyWithinMs);
   // Uploads take their time, and their rate is watched; all other bodies have `limitBodies`.
   app.server.requestTimeout = 0;
 }

@@ -5,7 +5,7 @@ import { createDownloadRequests } from '../intake/download-requests.ts';
 import { createIntake } from '../intake/intake.ts';
 import { multipartPlugin } from '../intake/receive.ts';
 import { registerPages } from '../pages/pages.ts';
-import { boundIntake, boundStreams } from './bounds.ts';
+import { boundIntake, boundStreams, connectionBounds } from './bounds.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 import { downloadRoutes } from './downloads.ts';
 import { fileRoutes } from './file.ts';
@@ -42,6 +42,7 @@ export function createGateway(dependencies: GatewayDependencies): FastifyInstanc
     network: settings.network,
     observed,
     bodyBytes,
+    connections: connectionBounds(settings),
     trustedProxies: settings.trustedProxies,
     description: {
       title: 'Annals transfer gateway',

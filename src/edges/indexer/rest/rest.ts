@@ -13,6 +13,9 @@ import { createRead } from './reads.ts';
 import { superNodeRoutes } from './supernodes.ts';
 import { syncRoutes } from './sync.ts';
 
+/** Those of one address are the readers of a log that it may have, two kinds of live lists, and pages beside them. */
+const connections = { most: 12_288, mostPerAddress: 2_560 } as const;
+
 /**
  * The indexing REST API (spec 2) over what is passed in; `listen` starts it, `close` ends it with its live connections.
  *
@@ -33,6 +36,7 @@ export function createRest(dependencies: RestDependencies): FastifyInstance {
     network: settings.network,
     observed,
     description: { ...apiDescription, version },
+    connections,
     trustedProxies: settings.trustedProxies,
     guide: '/docs and /openapi.json say',
     ...(refusalPage && { refusalPage }),
