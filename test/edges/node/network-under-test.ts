@@ -12,6 +12,9 @@ import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test
 import { fileBounds } from './files-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
+/** Bounds under which a busy machine makes no peer slow. */
+export const patient: Partial<FileBounds> = { limitsMs: { putManifest: 60_000, putPiece: 60_000 } };
+
 export const ports = { grpc: 4444, p2p: 4445, http: 8002 };
 
 /** A node of the network under test, and where its files lie. */

@@ -6,6 +6,7 @@ import type { ChainClient } from '../../chain/rest/client.ts';
 import type { ListenAddress } from '../../../kit/listen.ts';
 import type { Logger } from '../../../kit/logger.ts';
 import { type StorageRecorder, type RecorderOptions, startRecorder } from '../recorder.ts';
+import type { Haste } from '../peers/giving.ts';
 import { joinPeers, type Peers } from '../peers/peers.ts';
 import { createDiagnostics, type Diagnostics } from '../status/diagnostics.ts';
 import type { Scrub, ScrubPace } from '../storage/scrub.ts';
@@ -28,6 +29,8 @@ export type FileBounds = Readonly<{
   allowPrivate: boolean;
   /** Interval of repairs of copies; a minute unless set. */
   repairEachMs?: number | undefined;
+  /** How long a peer may take while a client waits; 2 s for a manifest and 5 s for a piece unless set. */
+  limitsMs?: Haste['limitsMs'] | undefined;
   /** How fast pieces are scrubbed; 4 MiB/s, once a day, unless set. */
   scrubPace?: ScrubPace | undefined;
 }>;

@@ -26,7 +26,7 @@ export type Copies = Readonly<{
 /** What copies are made with, and how many there should be. */
 export type CopiesOptions = ReaderOptions &
   Pick<PieceRepairOptions, 'isTrue'> &
-  Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number; limitsMs?: Haste['limitsMs'] }>;
+  Readonly<{ diagnostics: Pick<Diagnostics, 'stores'>; copies: number; limitsMs?: Haste['limitsMs'] | undefined }>;
 
 /** A client waits for a file: a peer that does not accept a message of it in so long gives way to another. */
 const hastyMs: Haste['limitsMs'] = { putManifest: 2_000, putPiece: 5_000 };

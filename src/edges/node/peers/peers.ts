@@ -11,6 +11,7 @@ import { type Bans, createBans } from './bans.ts';
 import { type Copies, createCopies } from './copies.ts';
 import { createDirectory, type DirectoryOptions, type Peer } from './directory.ts';
 import { type Answering, openPeerHost, type PeerHost, type Remote } from './host.ts';
+import type { Haste } from './giving.ts';
 import { createNeighbours } from './neighbours.ts';
 import { createPlacement } from './placement.ts';
 
@@ -41,6 +42,8 @@ export type PeersOptions = DirectoryOptions &
     copies: number;
     /** When a node that is gone no longer counts as holding one. */
     repairAfterMs: number;
+    /** How long a peer may take while a client waits for a file. */
+    limitsMs?: Haste['limitsMs'] | undefined;
     logger: Logger;
     silenceMs?: number;
     /** Is called whenever a peer misbehaved. */

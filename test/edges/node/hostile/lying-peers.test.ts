@@ -8,7 +8,7 @@ import { encodeManifest, type Manifest } from '../../../../src/edges/node/storag
 import { hashPiece, pieceBytes } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { silent } from '../../ledger/ledger-under-test.ts';
 import { bytesOf, creator, downloaded, pendingAction, signatureOf, upload } from '../files-under-test.ts';
-import { type NetworkUnderTest, networkUnderTest, piecesIn, ports } from '../network-under-test.ts';
+import { type NetworkUnderTest, networkUnderTest, patient, piecesIn, ports } from '../network-under-test.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -20,7 +20,7 @@ const refusing = async () => ({ done: false });
 
 /** A network whose first node lies, as the test has it ask; the others run. */
 async function networkWithLiar(count: number) {
-  const network = await networkUnderTest(undo, count);
+  const network = await networkUnderTest(undo, count, patient);
   const [liar, ...honest] = network.cast as [RealNode, ...RealNode[]];
   const host = await network.impersonate(liar, refusing);
   const nodes = await Promise.all(honest.map((one) => network.start(one)));

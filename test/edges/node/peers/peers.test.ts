@@ -8,7 +8,7 @@ import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics
 import { until } from '../../../support/polling.ts';
 import { seed, silent } from '../../ledger/ledger-under-test.ts';
 import { bytesOf, downloaded, pendingAction, upload } from '../files-under-test.ts';
-import { loseAllPieces, networkUnderTest, piecesIn, ports, shownBy } from '../network-under-test.ts';
+import { loseAllPieces, networkUnderTest, patient, piecesIn, ports, shownBy } from '../network-under-test.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** A network whose first `running` nodes run. */
 async function network(count: number, running = count) {
-  const opened = await networkUnderTest(undo, count);
+  const opened = await networkUnderTest(undo, count, patient);
   return { ...opened, nodes: await Promise.all(opened.cast.slice(0, running).map((node) => opened.start(node))) };
 }
 
