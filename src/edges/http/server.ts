@@ -11,6 +11,7 @@ import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
 import { traceRequests } from './request-spans.ts';
 import type { App, SchemaTypes } from './schema.ts';
+import { cutStalledReaders } from './stalled-readers.ts';
 
 const droppedBodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
@@ -20,6 +21,7 @@ const requestWithinMs = 30_000;
 const answerWithinMs = 20_000;
 const idCharacters = 256;
 const idleEachMs = 20;
+const usualStallMs = 60_000;
 
 /** Options of a server. */
 export type ServerOptions = Readonly<{
@@ -32,6 +34,8 @@ export type ServerOptions = Readonly<{
   guide?: string;
   /** The page that a browser gets where nothing lies. */
   refusalPage?: RefusalPage;
+  /** A client that takes nothing of an answer for so long is cut off; a minute unless set. */
+  stallMs?: number;
 }>;
 
 /**
@@ -40,7 +44,7 @@ export type ServerOptions = Readonly<{
  * Answers are serialised as they are: the schema types a handler's result already.
  */
 export function createServer(options: ServerOptions): App {
-  const { logger, bodyBytes, trustedProxies = [], guide = '/openapi.json says' } = options;
+  const { logger, bodyBytes, trustedProxies = [], guide = '/openapi.json says', stallMs = usualStallMs } = options;
   const onError = createErrorHandler(logger, options);
   const app = fastify({
     bodyLimit: bodyBytes ?? droppedBodyBytes,
@@ -61,6 +65,7 @@ export function createServer(options: ServerOptions): App {
   if (bodyBytes === undefined) readNoBodies(app);
   else readJson(app);
   if (isTracing()) traceRequests(app);
+  cutStalledReaders(app.server, stallMs);
   const waiting = waitingConnections(app);
   app.addHook('preClose', (done) => {
     endIdleConnections(app, waiting);

@@ -116,3 +116,21 @@ it('readers of a file who stop reading keep nobody from it', { tags: ['S3.stream
   expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
   for (const one of waiting(answers, ports)) expect(one.writableLength).toBeLessThanOrEqual(2 * mostUnread);
 });
+
+it('readers of files are bounded, those of one address and all together', { tags: ['S3.stream.slow'] }, async () => {
+  const gateway = await start();
+  const answers = answersByPort();
+  const task = await recordSteps(gateway.log, await begin(gateway), [{ status: 'sdk:completed' }], at);
+  await writeFile(gateway.files.fetchedOf(task.name), Buffer.alloc(32 * 2 ** 20));
+  const path = `/api/v1/downloads/cascade/${task.id}/file`;
+  const ports = await Promise.all(Array.from({ length: 64 }, async () => await stall(gateway.url, path)));
+  await expect.poll(() => waiting(answers, ports).length).toBe(ports.length);
+  const statusFor = async (localAddress: string): Promise<number | undefined> => {
+    const [answer] = (await once(get(gateway.url + path, { localAddress, agent: false }), 'response')) as [
+      IncomingMessage,
+    ];
+    answer.destroy();
+    return answer.statusCode;
+  };
+  expect([await statusFor('127.0.0.1'), await statusFor('127.0.0.2')]).toEqual([429, 200]);
+});

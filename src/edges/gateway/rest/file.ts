@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
 import { Type } from 'typebox';
 import { AppError } from '../../../kit/errors.ts';
+import { createTurns } from '../../../kit/turns.ts';
 import { answerFile, type FileAnswer } from '../../http/file-answer.ts';
 import { type App, errors } from '../../http/schema.ts';
 import { baseName } from '../intake/file-name.ts';
@@ -13,9 +14,12 @@ import { taskOf } from './tasks.ts';
 type About = Readonly<{ etag: string; name: string }>;
 
 const mostAbouts = 1_000;
+/** Answers at once, each of which holds pieces of its file, up to 1 MiB. */
+const answers = { what: 'answers with files', mostPerAddress: 64, most: 1_024 } as const;
 
 /** `GET …/file`: sends a fetched file, or ranges of it. */
 export function fileRoutes(app: App, prefix: string, dependencies: GatewayDependencies): void {
+  const takeTurn = createTurns(answers);
   const abouts = new LRUCache<string, About>({ max: mostAbouts });
   const bytes = (description: string) => ({
     description,
@@ -37,6 +41,7 @@ export function fileRoutes(app: App, prefix: string, dependencies: GatewayDepend
     `${prefix}/downloads/cascade/:task_id/file`,
     { schema, handlerTimeout: longestMs, config: { lasts: true } },
     async (request, reply) => {
+      reply.raw.once('close', takeTurn(request.ip));
       const task = await taskOf(dependencies, request.params.task_id);
       if (!task.known.ended) reply.header('retry-after', '1');
       await checkThere(dependencies, task);
