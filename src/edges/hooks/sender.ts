@@ -37,7 +37,6 @@ const connectWithinMs = 5_000;
 /** What is read of an answer's body before its connection is closed. */
 const droppedBytes = 16 * 1024;
 const droppedWithinMs = 1_000;
-const connectionsPerReceiver = 16;
 const goneStatus = 410;
 
 /** How a sender works: `withinMs` is how long a receiver has for its answer, `needsConsent` whether silence refuses. */
@@ -54,8 +53,8 @@ export function createSender({
   needsConsent = false,
   ...rules
 }: HookSenderOptions): HookSender {
+  // Without a bound for each host: hooks bound what they send at once, and one must not wait for another's receiver.
   const agent = new Agent({
-    connections: connectionsPerReceiver,
     maxHeaderSize: droppedBytes,
     connect: { timeout: connectWithinMs, lookup: guardedLookup(rules) },
   });

@@ -53,6 +53,20 @@ describe('addresses of webhooks', () => {
     await expect(checkAddress('http://169.254.169.254/', { allowPrivate: true })).rejects.toThrow('public');
   });
 
+  it('of one host do not wait for one another', async () => {
+    const receiver = await startReceiver();
+    receiver.answer(({ event: { id } }) => (id === 'held' ? undefined : { status: 204 }));
+    const sender = createSender({ allowPrivate: true, version: 'test', withinMs: 5_000 });
+    const { signal } = new AbortController();
+    const send = (id: string) =>
+      sender.send({ url: `${receiver.url}/${id}`, headers: {}, body: Buffer.from(JSON.stringify({ id })) }, signal);
+    const held = Array.from({ length: 32 }, async () => await send('held'));
+    await expect.poll(() => receiver.received.length).toBeGreaterThanOrEqual(16);
+    expect(await send('free')).toMatchObject({ outcome: 'acknowledged' });
+    await sender.close();
+    await Promise.all(held);
+  });
+
   it('are checked again by every connection, after the name was looked up', async () => {
     const receiver = await startReceiver();
     const port = new URL(receiver.url).port;
