@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type {} from '@fastify/swagger';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { namesTag } from '../if-none-match.ts';
 
 const folder = path.join(import.meta.dirname, 'public');
 const policy = [
@@ -51,7 +52,7 @@ export async function serveFiles(app: FastifyInstance, files: Readonly<Record<st
     };
     app.get(route, { schema: { hide: true } }, async (request, reply) => {
       pageHeaders(reply).headers(headers);
-      return isKnown(request, etag) ? await reply.code(304).send() : await reply.send(bytes);
+      return namesTag(request.headers['if-none-match'], etag) ? await reply.code(304).send() : await reply.send(bytes);
     });
   }
 }
@@ -79,8 +80,4 @@ function pageHeaders(reply: FastifyReply): FastifyReply {
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
   });
-}
-
-function isKnown(request: FastifyRequest, etag: string): boolean {
-  return request.headers['if-none-match'] === etag;
 }

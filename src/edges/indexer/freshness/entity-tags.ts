@@ -40,19 +40,6 @@ export const weakTag = (...material: readonly unknown[]): string => `W/"${digest
 const digest = (text: string): string =>
   createHash('sha256').update(text).digest().subarray(0, tagBytes).toString('base64url');
 
-/**
- * Returns whether `If-None-Match` names a tag; compares weakly, as RFC 9110 has it.
- *
- * `*` names none: whether there is an answer at all is known only once its query ran.
- *
- * @example namesTag('"a", W/"b"', 'W/"b"') // true
- */
-export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
-  const opaque = tag.replace(/^W\//, '');
-  const named: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
-  return named.includes(opaque);
-}
-
 /** Adds to the header `Vary`, which the answer to another origin has already. */
 export function vary(reply: FastifyReply, ...by: readonly string[]): void {
   void reply.header('Vary', [reply.getHeader('vary'), ...by].filter((one) => one !== undefined).join(', '));

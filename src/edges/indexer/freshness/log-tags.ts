@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { within } from '../../../kit/wait.ts';
 import { optional, query } from '../../http/schema.ts';
-import { namesTag, type TaggedProgram, vary, weakTag } from './entity-tags.ts';
+import { namesTag } from '../../http/if-none-match.ts';
+import { type TaggedProgram, vary, weakTag } from './entity-tags.ts';
 
 const endKnownWithinMs = 1000;
 

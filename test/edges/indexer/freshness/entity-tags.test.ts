@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReadScope } from '../../../../src/edges/indexer/rest/reads.ts';
-import { createEntityTags, namesTag } from '../../../../src/edges/indexer/freshness/entity-tags.ts';
+import { namesTag } from '../../../../src/edges/http/if-none-match.ts';
+import { createEntityTags } from '../../../../src/edges/indexer/freshness/entity-tags.ts';
 import type { Followed, Reading } from '../../../../src/projections/reading.ts';
 import { loadReading } from '../../../support/histories/load-projection.ts';
 import { type Answer, defaultSettings, now, pastOf, type RestServer, startRest } from '../rest/rest-server.ts';

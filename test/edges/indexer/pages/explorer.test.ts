@@ -79,6 +79,16 @@ async function shown(page: Page): Promise<void> {
   await expect.poll(async () => await page.locator(reading).count()).toBe(0);
 }
 
+it('what pages load is 304 to whoever has it, by a tag that a proxy weakened too', async () => {
+  const asset = `${rest.url}/assets/explorer.js`;
+  const tag = (await fetch(asset)).headers.get('etag') ?? '';
+  const statusOf = async (known: string) =>
+    (await fetch(asset, { headers: { 'if-none-match': known }, cache: 'no-store' })).status;
+  for (const known of [tag, `W/${tag}`, `"other", ${tag}`])
+    expect([known, await statusOf(known)]).toEqual([known, 304]);
+  for (const known of ['"other"', tag.slice(1, -1)]) expect([known, await statusOf(known)]).toEqual([known, 200]);
+});
+
 it('filters actions by what is chosen, and shows what was chosen', async () => {
   const page = await open('/actions');
   await page.locator('select[name=type]').selectOption('sense');
