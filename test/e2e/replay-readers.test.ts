@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { constants, getPriority, platform } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streams } from '../../src/events/streams.ts';
@@ -28,6 +29,7 @@ const actionCount = 14_000;
 const probesEach = 350;
 const changesEach = 40;
 const replays = 1;
+const writeAgainMs = 250;
 /** Answers that every reader gets before the replay and after it. */
 const answersAround = 3;
 const nodes = Array.from({ length: 40 }, (_, n) => `node ${n}`);
@@ -177,6 +179,7 @@ async function write(log: ProgramLog, signal: AbortSignal): Promise<number> {
     await appendLives(log, lives);
     // One that passes: a node that is away between two answers is one available node less.
     await appendTo(log, 'probe', probesOf(random, operatorOf(busy), 1, true));
+    await pause(writeAgainMs);
   }
   return id - actionCount;
 }

@@ -1,7 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { base64urlnopad } from '@scure/base';
 
 type Position = Readonly<Record<string, readonly [incarnation: string, sequence: number]>>;
 type Json = Readonly<Record<string, unknown>>;
+
+/** Readers without a pause leave no processor to a replay, which gives way to everybody. */
+const askAgainMs = 100;
 
 /** What a reader saw go wrong; nothing, if all is well. */
 export type Polled = Readonly<{ path: string; answers: number; positions: number; complaints: readonly string[] }>;
@@ -59,6 +63,7 @@ class Reader {
       await this.#ask().catch((caught: unknown) => this.#complain(`failed: ${String(caught)}`));
       this.#answers += 1;
       for (const [resolve, at] of this.#waiting) if (this.#answers >= at) resolve();
+      await pause(askAgainMs);
     }
   }
 
