@@ -30,6 +30,7 @@ export type Consents = Readonly<{
 type Agreed = {
   readonly consent: Consent;
   readonly pauseMs: number;
+  /** On the clock that never leaps. */
   lastAt: number;
   turn: Promise<void>;
   /** The receiver is to be asked again. */
@@ -49,7 +50,7 @@ export function createConsents(request: RequestConsent, isRequired: boolean): Co
   const requestNow = async ({ url, origin }: Delivering, signal: AbortSignal): Promise<Agreed> => {
     const answer = await request({ url, origin }, signal);
     signal.throwIfAborted();
-    const made = { ...agreementOf(answer, origin, isRequired), lastAt: agreed.get(url)?.lastAt ?? 0 };
+    const made = { ...agreementOf(answer, origin, isRequired), lastAt: agreed.get(url)?.lastAt ?? -Infinity };
     if (made.consent.refusal === undefined) agreed.set(url, made);
     return made;
   };
@@ -88,9 +89,9 @@ async function turnOf(one: Agreed, signal: AbortSignal): Promise<void> {
   const before = one.turn;
   const own = (async () => {
     await before.catch(() => undefined);
-    await wait(Math.max(0, one.lastAt + one.pauseMs - Date.now()), signal);
+    await wait(Math.max(0, one.lastAt + one.pauseMs - performance.now()), signal);
     signal.throwIfAborted();
-    one.lastAt = Date.now();
+    one.lastAt = performance.now();
   })();
   one.turn = own;
   await own;
@@ -98,7 +99,13 @@ async function turnOf(one: Agreed, signal: AbortSignal): Promise<void> {
 
 function agreementOf(answer: ReceiverAnswer, name: string, isRequired: boolean): Agreed {
   const turn = Promise.resolve();
-  const made = (consent: Consent, pauseMs = 0): Agreed => ({ consent, pauseMs, lastAt: 0, turn, isStale: false });
+  const made = (consent: Consent, pauseMs = 0): Agreed => ({
+    consent,
+    pauseMs,
+    lastAt: -Infinity,
+    turn,
+    isStale: false,
+  });
   if (answer?.origin === undefined)
     return made(isRequired ? { refusal: `the receiver does not agree to be sent events: it ${silence(answer)}` } : {});
   if (answer.origin !== '*' && answer.origin.toLowerCase() !== name.toLowerCase())

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createSender, type HookSender } from '../../../src/edges/hooks/sender.ts';
 import { parseConfig } from '../../../src/config.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -40,6 +40,16 @@ it('sends no faster than a receiver allows', async () => {
   const began = Date.now();
   await Promise.all(Array.from({ length: 4 }, () => deliver(sender, receiver)));
   expect(Date.now() - began).toBeGreaterThanOrEqual(3 * 200);
+});
+
+it('keeps the pace of a receiver when the clock is put back', async () => {
+  const receiver = await startReceiver();
+  allow(receiver, '*', '300');
+  const sender = senderWith();
+  await deliver(sender, receiver);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await deliver(sender, receiver)).toMatchObject({ outcome: 'acknowledged' });
 });
 
 it('sends nothing to a receiver that expects somebody else, and asks again with the next attempt', async () => {
