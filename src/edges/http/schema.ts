@@ -199,7 +199,7 @@ const readHeaders = {
   },
   'Memento-Datetime': {
     type: 'string',
-    description: 'When the last event of that instant was stored (RFC 7089); only where one was named.',
+    description: 'The time that was named, or else when the last event of that instant was stored (RFC 7089).',
   },
   ETag: { type: 'string', description: 'Names this answer: equal ones are equal answers. `If-None-Match` takes it.' },
   'Cache-Control': {
