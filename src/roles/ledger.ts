@@ -41,6 +41,7 @@ async function startLocal(context: RoleContext): Promise<Part> {
     host: config.host,
     lcdPort: config.lcdPort,
     rpcPort: config.rpcPort,
+    connections: { trustedProxies: config.trustedProxies },
     jsonRpc: () => urlOf(context.running, 'json-rpc') ?? `http://127.0.0.1:${config.evmHttpPort}`,
     logger,
     signal,

@@ -4,6 +4,7 @@ import { failureOf } from '../../kit/failure.ts';
 import type { OpenExecution } from './evm-chain.ts';
 import { followPool } from '../evm/pool/follow-pool.ts';
 import type { Leasing } from '../../engine/log/leases.ts';
+import type { ConnectionLimits } from '../../kit/connection-limits.ts';
 import type { Logger } from '../../kit/logger.ts';
 import type { Cadence } from './cadence.ts';
 import type { Chain } from './chain.ts';
@@ -37,6 +38,8 @@ export type LedgerOptions = Readonly<{
   lcdPort: number;
   /** Without it the ledger has no CometBFT RPC. */
   rpcPort?: number;
+  /** Connections to each port, where they differ from the usual ones. */
+  connections?: Partial<ConnectionLimits>;
   /** The current address of the chain's JSON-RPC; its catalogue is shown beside the chain REST. */
   jsonRpc?: () => string | undefined;
   logger: Logger;
@@ -103,12 +106,10 @@ export async function runLedger(options: LedgerOptions): Promise<Ledger> {
   const sealer = new Sealer(chain, log, logger);
   const serving = { chain: () => chain, sealer, jsonRpc: options.jsonRpc ?? (() => undefined) };
   const { host, lcdPort, rpcPort } = options;
-  const opened = await openPorts([
-    { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPosition },
-    ...(rpcPort === undefined
-      ? []
-      : [{ server: createCometServer(serving, logger), host, port: rpcPort, ...rpcPosition }]),
-  ]);
+  const rest = { server: createRestServer(serving, options.rest ?? {}, logger), host, port: lcdPort, ...restPosition };
+  const rpc =
+    rpcPort === undefined ? [] : [{ server: createCometServer(serving, logger), host, port: rpcPort, ...rpcPosition }];
+  const opened = await openPorts([rest, ...rpc], options.connections);
   const [url = '', rpcUrl] = opened.urls;
   const sealing = leases ? leases.hold('ledger', signal, (held) => sealer.run(held.signal)) : sealer.run(signal);
   const following = keepUp(
