@@ -21,16 +21,16 @@ it('either port closes connections of one address beyond its own at once', { tag
     signal,
   });
   onTestFinished(stop);
-  const alive = async (of: string, localAddress: string): Promise<boolean> => {
-    const { hostname, port } = new URL(of);
+  const alive = async (server: string, localAddress: string): Promise<boolean> => {
+    const { hostname, port } = new URL(server);
     const socket = connect({ host: hostname, port: Number(port), localAddress }).on('error', () => undefined);
     onTestFinished(() => void socket.destroy());
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     return await Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
   };
-  for (const of of [url, rpcUrl ?? '']) {
-    expect([await alive(of, '127.0.0.1'), await alive(of, '127.0.0.1')]).toEqual([true, false]);
-    expect(await alive(of, '127.0.0.2')).toBe(true);
-    expect([await alive(of, '127.0.0.9'), await alive(of, '127.0.0.9')]).toEqual([true, true]);
+  for (const server of [url, rpcUrl ?? '']) {
+    expect([await alive(server, '127.0.0.1'), await alive(server, '127.0.0.1')]).toEqual([true, false]);
+    expect(await alive(server, '127.0.0.2')).toBe(true);
+    expect([await alive(server, '127.0.0.9'), await alive(server, '127.0.0.9')]).toEqual([true, true]);
   }
 });
