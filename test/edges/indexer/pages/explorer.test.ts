@@ -21,7 +21,7 @@ const unwieldy = [
 const nothing = async () => undefined;
 let rest: RestServer;
 let browser: Browser;
-/** Its pages share a cache and six connections, of which each open page has one for the live events. */
+/** Its pages share a cache, and one connection for the live events. */
 let context: BrowserContext;
 /** Whether the log is away, as while the broker starts. */
 let isLogAway = false;
@@ -199,9 +199,28 @@ it('does not read again what was refused for good', async () => {
   expect(await page.locator('main [role=alert]').textContent()).not.toContain('Trying again');
 });
 
+it('is open as often as one likes, over one connection for the live events', async () => {
+  const own = await browser.newContext();
+  onTestFinished(() => own.close());
+  const before = listeners.size;
+  const pages: Page[] = [];
+  for (let n = 0; n < 8; n++) {
+    const page = await own.newPage();
+    await go(page, '/actions');
+    pages.push(page);
+  }
+  await until('the live events are followed', () => listeners.size > before);
+  expect(listeners.size).toBe(before + 1);
+  const again = pages.map((page) => page.waitForRequest((request) => request.url().includes('/v1/actions?')));
+  listeners.forEach((receive) => receive('{}', 'moved'));
+  await Promise.all(again);
+});
+
 it('follows the live events again after they were refused', async () => {
   const page = await context.newPage();
   onTestFinished(() => page.close());
+  // Requests of a page are refused here, those of a worker cannot be.
+  await page.addInitScript('delete globalThis.SharedWorker');
   let refusals = 0;
   await page.route('**/live', async (route) => {
     refusals += 1;

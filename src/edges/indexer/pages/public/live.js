@@ -1,61 +1,45 @@
 // @ts-check
 /** @import { LoggedEvent } from './answers.d.ts' */
 import { useEffect, useState } from '/assets/htm-preact.js';
+import { followLive } from './live-source.js';
 
-/** The live events, and hints that the read models have advanced: one connection for all of a page. */
+/** The live events, and hints that the read models have advanced: one connection for all pages of a browser. */
 
 /** A busy read model advances many times a second; a page reads again at most this often. */
 const advancedMs = 1000;
-/** What failed for a moment is tried again after one second, then later and later. */
-export const againMs = 1000;
-const longestAgainMs = 30_000;
 
-/** The next wait after one in vain. @param {number} waitMs */
-export const longer = (waitMs) => Math.min(waitMs * 2, longestAgainMs);
-
-/**
- * Opened with its first listener.
- *
- * @type {EventSource | undefined}
- */
-let source;
 /** @type {Set<(event: LoggedEvent) => void>} */
 const listeners = new Set();
 /** @type {Set<() => void>} */
 const waiting = new Set();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let due;
+let isConnected = false;
 
-function connect() {
-  if (source) return;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let due;
-  const advance = () => {
+const onMoved = () => {
+  due ??= setTimeout(() => {
     due = undefined;
     waiting.forEach((notify) => notify());
-  };
-  const onMoved = () => void (due ??= setTimeout(advance, advancedMs));
-  let wasLost = false;
-  let waitMs = againMs;
-  const open = () => {
-    const opened = (source = new EventSource('/live'));
-    opened.addEventListener('moved', onMoved);
-    opened.addEventListener('message', ({ data }) => {
-      const event = JSON.parse(data);
-      listeners.forEach((receive) => receive(event));
-    });
-    opened.addEventListener('open', () => {
-      // What advanced while there was no connection has passed by.
-      if (wasLost) onMoved();
-      [wasLost, waitMs] = [false, againMs];
-    });
-    opened.addEventListener('error', () => {
-      wasLost = true;
-      // A browser comes back by itself after a connection that broke, and never after a refusal.
-      if (opened.readyState !== EventSource.CLOSED) return;
-      setTimeout(open, waitMs);
-      waitMs = longer(waitMs);
-    });
-  };
-  open();
+  }, advancedMs);
+};
+/** @param {LoggedEvent} event */
+const onEvent = (event) => listeners.forEach((receive) => receive(event));
+
+/**
+ * Connects with the first listener.
+ *
+ * A browser opens six connections to a host: were each of its pages to have one for itself, the seventh would load
+ * nothing. Where there are no shared workers, as on some telephones, a page has one for itself.
+ */
+function connect() {
+  if (isConnected) return;
+  isConnected = true;
+  const alone = () => followLive({ onEvent, onMoved });
+  if (typeof SharedWorker === 'undefined') return alone();
+  new BroadcastChannel('live').addEventListener('message', ({ data: { event } }) =>
+    event ? onEvent(event) : onMoved(),
+  );
+  new SharedWorker('/assets/live-worker.js', { type: 'module' }).addEventListener('error', alone, { once: true });
 }
 
 /** How often a read model has advanced since the component is shown. @param {boolean} isFollowing */

@@ -1,7 +1,8 @@
 // @ts-check
 /** @import { WithHeaders, ReadState } from './answers.d.ts' */
 import { useLayoutEffect, useState } from '/assets/htm-preact.js';
-import { againMs, longer, useAdvances } from './live.js';
+import { againMs, longer } from './live-source.js';
+import { useAdvances } from './live.js';
 import { asOf } from './router.js';
 
 /** Reading the API: answers are for the instant that the address names, or follow the read models as they advance. */
