@@ -87,13 +87,18 @@ export class TransactionPool<T extends PoolTransaction> {
     return false;
   }
 
-  /** Those that the next block takes, in its order, within a bound of gas; on request the quick ones first. */
+  /**
+   * Those that the next block takes, in its order, within a bound of gas; on request the quick ones first. One that no
+   * longer fits waits with all that its sender has behind it, and smaller ones of others take the room.
+   */
   ready({ baseFee, gasLimit, isQuickFirst = false }: NextBlock): readonly T[] {
     const chosen: T[] = [];
+    const behind = new Set<string>();
     let gas = 0n;
     const ordered = blockOrder(this.#lines.values(), baseFee);
     for (const one of isQuickFirst ? quickFirst(ordered) : ordered) {
-      if (gas + one.gasLimit > gasLimit) break;
+      if (gas + one.gasLimit > gasLimit) behind.add(one.sender);
+      if (behind.has(one.sender)) continue;
       gas += one.gasLimit;
       chosen.push(one);
     }

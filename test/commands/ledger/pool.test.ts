@@ -214,6 +214,19 @@ describe('blockOrder', () => {
     expect(names(careful)).toEqual(['alice5', 'carol5', 'alice6', 'alice7', 'bob5']);
   });
 
+  test('gives the room beside what no longer fits to smaller ones of others', () => {
+    const giant = { gasLimit: 6_000_000n, maxPriorityFeePerGas: 5n * gwei };
+    const pool = poolOf([
+      ...['anna', 'bert', 'cleo', 'dora', 'emil'].map((sender, submittedAt) =>
+        transaction({ sender, submittedAt, ...giant }),
+      ),
+      transaction({ sender: 'emil', nonce: 6n, maxPriorityFeePerGas: 9n * gwei }),
+      transaction({ sender: 'zoe' }),
+    ]);
+    const order = pool.ready({ baseFee: gwei, gasLimit: 25_000_000n });
+    expect(names(order)).toEqual(['anna5', 'bert5', 'cleo5', 'dora5', 'zoe5']);
+  });
+
   test('names every transaction that can run once, in the order of each sender', () => {
     const waiting = fc.record({ sender: fc.integer({ min: 0, max: 4 }), nonce: fc.integer({ min: 5, max: 9 }) });
     fc.assert(
