@@ -42,7 +42,11 @@ export function openPostgresNodes(postgres: pg.ClientConfig, network: string): P
     return row && { number: BigInt(row.number), hash: row.hash, rlp: row.header };
   };
   const putAll = async (batches: readonly NodeBatch[]): Promise<void> => {
-    const { rows } = await pool.query<{ fits: boolean }>(writing(schema, batches)).catch(rethrow);
+    const write = async () => await pool.query<{ fits: boolean }>(writing(schema, batches));
+    const { rows } = await write()
+      // Another process stored one of them meanwhile: what it stored is visible now, and is compared.
+      .catch(async (caught: unknown) => (isTaken(caught) ? await write() : Promise.reject(caught)))
+      .catch(rethrow);
     if (rows[0]?.fits) return;
     for (const { header } of batches) await refuseOther(pool, schema, header);
   };
@@ -78,6 +82,9 @@ async function refuseOther(client: pg.Pool, schema: string, { number, hash }: St
       : `The state holds another block ${number} (${stored}) than ${hash}`,
   );
 }
+
+/** Whether a row with the same key was written while a statement ran. */
+const isTaken = (caught: unknown): boolean => caught instanceof pg.DatabaseError && caught.code === '23505';
 
 /**
  * Whatever PostgreSQL refuses, a page that cannot be read included: the state is out of reach then, and neither a
