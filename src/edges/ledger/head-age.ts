@@ -1,7 +1,7 @@
 /** The head of a chain: its height and time (RFC 3339). */
 type Head = Readonly<{ height: number; time: string }>;
 
-/** A head this far ahead of the clock is reported: one of them has leapt. */
+/** A head this far ahead of the clock is reported, and a leap of the clock this far. */
 const reportedMs = 5_000;
 
 /**
@@ -26,3 +26,18 @@ export function leadOf({ time }: Pick<Head, 'time'>): number | undefined {
   const leadMs = Date.parse(time) - Date.now();
   return leadMs > reportedMs ? leadMs : undefined;
 }
+
+/** Notices when the machine's clock leaps: when it goes on by other than the monotonic one. */
+export class ClockLeaps {
+  #offsetMs = offsetMs();
+
+  /** Milliseconds by which it leapt since the last call, below 0 where it was put back; undefined where it did not. */
+  next(): number | undefined {
+    const now = offsetMs();
+    const leapMs = Math.round(now - this.#offsetMs);
+    this.#offsetMs = now;
+    return Math.abs(leapMs) > reportedMs ? leapMs : undefined;
+  }
+}
+
+const offsetMs = (): number => Date.now() - performance.now();

@@ -8,7 +8,7 @@ import { dispatch } from '../bus.ts';
 import { type Cadence, onDemand } from './cadence.ts';
 import type { Chain, DraftBlock } from './chain.ts';
 import { stateRootIn } from './evm-block.ts';
-import { HeadAge, leadOf } from './head-age.ts';
+import { ClockLeaps, HeadAge, leadOf } from './head-age.ts';
 import { type TransactionResult, refusedError, tooLarge, type WaitingTransaction } from './receipt.ts';
 import { catchUp, type LedgerLog, putBack } from './log-fold.ts';
 import { Submissions } from './submissions.ts';
@@ -36,6 +36,7 @@ export class Sealer {
   #wake: () => void = () => undefined;
   #cadence = onDemand;
   readonly #headAge = new HeadAge();
+  readonly #leaps = new ClockLeaps();
   #obstacle: string | undefined;
   #isAhead = false;
   #carefulUntil = 0;
@@ -108,7 +109,7 @@ export class Sealer {
     this.#isEndLost = false;
     this.submissions.settle(Date.now());
     await this.submissions.writeFates();
-    this.#reportLead();
+    this.#reportClock();
     const { next, isReady } = this.submissions;
     const now = next?.at ?? Date.now();
     const isTimed = next?.at !== undefined;
@@ -124,8 +125,11 @@ export class Sealer {
     await this.#sleep(Math.min(due, emptyAt, isWanted ? earliest : Infinity) - now, signal);
   }
 
-  /** Logs once that the head is ahead of the clock. */
-  #reportLead(): void {
+  /** Logs each leap of the clock, and once that the head is ahead of it. */
+  #reportClock(): void {
+    const leapMs = this.#leaps.next();
+    if (leapMs !== undefined)
+      this.#logger.warn({ leapMs }, 'the clock of this machine leapt, or the machine was suspended; blocks go on');
     const leadMs = leadOf(this.#chain);
     if (leadMs !== undefined && !this.#isAhead)
       this.#logger.warn({ leadMs }, 'the last block is ahead of this clock; blocks go on from its time');

@@ -1,12 +1,14 @@
 import { createFeeMarket1559Tx } from '@ethereumjs/tx';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { pino } from 'pino';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { signedTransaction } from '../../../src/edges/chain/sign/wallet.ts';
 import { executeInMemory } from '../../support/histories/memory-nodes.ts';
 import type { OpenExecution } from '../../../src/edges/ledger/evm-chain.ts';
 import { type Ledger, runLedger } from '../../../src/edges/ledger/run-ledger.ts';
 import { localBeginning, localChainId } from '../../../src/edges/local-network/beginning.ts';
 import { developmentAccounts } from '../../../src/edges/local-network/development-accounts.ts';
+import type { Logger } from '../../../src/kit/logger.ts';
 import type { Log } from '../../../src/engine/log/log.ts';
 import { until } from '../../support/polling.ts';
 import { freshLog, seed, silent } from './ledger-under-test.ts';
@@ -19,7 +21,7 @@ const person = (index: number) => people[index] ?? expect.fail(`there is no acco
 async function rich(
   log: Log,
   balance: string,
-  execution: OpenExecution = executeInMemory,
+  { execution = executeInMemory, logger = silent }: { execution?: OpenExecution; logger?: Logger } = {},
 ): Promise<Ledger & AsyncDisposable> {
   const beginning = () => {
     const begun = localBeginning(seed, Date.now());
@@ -27,7 +29,7 @@ async function rich(
     return { ...begun, genesis: { ...begun.genesis, accounts } };
   };
   const { signal } = new AbortController();
-  const options = { log, beginning, host: '127.0.0.1', lcdPort: 0, logger: silent, signal };
+  const options = { log, beginning, host: '127.0.0.1', lcdPort: 0, logger, signal };
   const ledger = await runLedger({ ...options, execution });
   return { ...ledger, [Symbol.asyncDispose]: ledger.stop };
 }
@@ -126,7 +128,7 @@ test('a transaction that the executor fails at is dropped, and those beside it a
     return { ...real, seal };
   };
   let poison: Uint8Array = new Uint8Array();
-  await using ledger = await rich(fresh.log, '10000000', open);
+  await using ledger = await rich(fresh.log, '10000000', { execution: open });
   const { common, chainId, baseFee } = ledger.ethereumTerms();
   const fees = { maxFeePerGas: baseFee * 10n, maxPriorityFeePerGas: 1n, gasLimit: 21_000n, chainId, nonce: 0n };
   const pay = (key: Uint8Array) =>
@@ -158,7 +160,7 @@ test('after a transaction that takes too long, those that may take long wait for
     };
     return { ...real, seal };
   };
-  await using ledger = await rich(held.log, '10000000', open);
+  await using ledger = await rich(held.log, '10000000', { execution: open });
   const { common, chainId, baseFee } = ledger.ethereumTerms();
   const submit = async (wallet: number, changes: Readonly<{ gasLimit: bigint; tip?: bigint; data?: Uint8Array }>) => {
     const { gasLimit, tip = 0n, data = new Uint8Array() } = changes;
@@ -195,4 +197,22 @@ test('a head of the future stops nothing: blocks go on from its time, and readin
   expect(ledger.obstacles()).toEqual([
     expect.stringMatching(/^The last block is 3\d{3} s ahead of this machine's clock/),
   ]);
+});
+
+test('a clock that leaps, ahead and back, is logged and stops nothing', async () => {
+  await using fresh = await freshLog();
+  const leaps: number[] = [];
+  const write = (line: string): void => {
+    const { leapMs } = JSON.parse(line) as { leapMs?: number };
+    if (leapMs !== undefined) leaps.push(Math.round(leapMs / 60_000));
+  };
+  await using ledger = await rich(fresh.log, '10000000', { logger: pino({ level: 'warn' }, { write }) });
+  onTestFinished(() => void vi.useRealTimers());
+  const startedAt = performance.now();
+  const start = Date.now();
+  for (const aheadMs of [0, 3_600_000, 0]) {
+    vi.useFakeTimers({ toFake: ['Date'], now: start + aheadMs + performance.now() - startedAt });
+    expect(await ledger.submit(transfer(ledger, 0))).toMatchObject({ code: 0 });
+  }
+  expect(leaps).toEqual([60, -60]);
 });
