@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../../src/kit/errors.ts';
@@ -19,6 +20,8 @@ const unwieldy = [
   validatorFacts(alpha).changed({ moniker: long, jailed: true }),
 ];
 const nothing = async () => undefined;
+/** A page is told once a second at most that the read models have advanced. */
+const slowerThanAdvancesMs = 1500;
 let rest: RestServer;
 let browser: Browser;
 /** Its pages share a cache, and one connection for the live events. */
@@ -214,6 +217,19 @@ it('is open as often as one likes, over one connection for the live events', asy
   const again = pages.map((page) => page.waitForRequest((request) => request.url().includes('/v1/actions?')));
   listeners.forEach((receive) => receive('{}', 'moved'));
   await Promise.all(again);
+});
+
+it('shows what is answered slower than the read models advance', async () => {
+  const page = await context.newPage();
+  onTestFinished(() => page.close());
+  await page.route('**/v1/actions?*', async (route) => {
+    await pause(slowerThanAdvancesMs);
+    await route.continue();
+  });
+  const telling = setInterval(() => listeners.forEach((receive) => receive('{}', 'moved')), 100);
+  onTestFinished(() => clearInterval(telling));
+  await page.goto(`${rest.url}/actions`);
+  await page.locator('main tbody tr').first().waitFor();
 });
 
 it('follows the live events again after they were refused', async () => {

@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { WithHeaders, ReadState } from './answers.d.ts' */
-import { useLayoutEffect, useState } from '/assets/htm-preact.js';
+import { useLayoutEffect, useRef, useState } from '/assets/htm-preact.js';
 import { againMs, longer } from './live-source.js';
 import { useAdvances } from './live.js';
 import { asOf } from './router.js';
@@ -160,29 +160,65 @@ export function useRead(path, { follow = false } = {}) {
 export function useAnswer(key, work, { follow = false } = {}) {
   const advances = useAdvances(follow && asOf() === '');
   const [seen, setSeen] = useState(/** @type {ReadState<T>} */ ({ isLoading: true }));
+  const latest = useRef(work);
+  latest.current = work;
+  const reader = useRef(/** @type {Reader | undefined} */ (undefined));
   // Before the browser paints, so that the request is on its way a frame earlier.
   useLayoutEffect(() => {
     if (key === null) return undefined;
-    let isCurrent = true;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let due;
-    const attempt = (waitMs = againMs) => {
-      setSeen((before) => ({ ...before, isLoading: true }));
-      work().then(
-        (answer) => isCurrent && setSeen({ ...answer, isLoading: false }),
-        (error) => {
-          if (!isCurrent) return;
-          const again = isPassing(error) ? { againInMs: waitMs } : {};
-          setSeen({ failure: error.message, status: error.status, ...again, isLoading: false });
-          if (isPassing(error)) due = setTimeout(attempt, waitMs, longer(waitMs));
-        },
-      );
-    };
-    attempt();
+    const started = (reader.current = startReader(() => latest.current(), setSeen));
     return () => {
-      isCurrent = false;
-      clearTimeout(due);
+      reader.current = undefined;
+      started.stop();
     };
-  }, [key, advances]);
+  }, [key]);
+  useLayoutEffect(() => {
+    if (advances > 0) reader.current?.refresh();
+  }, [advances]);
   return seen;
+}
+
+/** @typedef {Readonly<{ refresh: () => void, stop: () => void }>} Reader */
+
+/**
+ * Reads at once, again while it fails for a moment, and at each `refresh`: that of one that is under way follows it, so
+ * that answers which take longer than the read models stand still are shown as well.
+ *
+ * @template T
+ * @param {() => Promise<WithHeaders<T>>} work
+ * @param {(next: (before: ReadState<T>) => ReadState<T>) => void} show
+ * @returns {Reader}
+ */
+function startReader(work, show) {
+  let [isStopped, isReading, isDue] = [false, false, false];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const attempt = async (waitMs = againMs) => {
+    clearTimeout(timer);
+    [isReading, isDue] = [true, false];
+    show((before) => ({ ...before, isLoading: true }));
+    const next = await work().then(
+      (answer) => ({ ...answer, isLoading: false }),
+      (error) => {
+        const again = isPassing(error) ? { againInMs: waitMs } : {};
+        return { failure: error.message, status: error.status, ...again, isLoading: false };
+      },
+    );
+    isReading = false;
+    if (isStopped) return;
+    show(() => next);
+    if ('againInMs' in next) timer = setTimeout(attempt, waitMs, longer(waitMs));
+    else if (isDue) void attempt();
+  };
+  void attempt();
+  return {
+    refresh: () => {
+      if (isReading) isDue = true;
+      else void attempt();
+    },
+    stop: () => {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
 }
