@@ -207,7 +207,7 @@ function startReader(work, show) {
     isReading = false;
     if (isStopped) return;
     show(() => next);
-    if ('againInMs' in next) timer = setTimeout(attempt, waitMs, longer(waitMs));
+    if ('againInMs' in next) timer = setTimeout(() => void attempt(longer(waitMs)), waitMs);
     else if (isDue) void attempt();
   };
   void attempt();
