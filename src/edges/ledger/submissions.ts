@@ -94,6 +94,7 @@ export class Submissions {
       this.#onChange();
     },
     onFate: (fate) => this.#takeFate(fate),
+    isWaiting: (hash) => this.#queue.some(({ sent }) => sent.hash === hash),
     waiting: () => {
       const own = this.#queue.filter(({ at, isLogged }) => isLogged && at === undefined);
       return [...submissionsIn(this.#pool), ...own.map(({ sent }) => submissionFrom('cosmos', sent))];

@@ -28,6 +28,8 @@ export type SubmissionFate = Exclude<SubmissionFact, SubmissionSent>;
 export type PoolFollower = Readonly<{
   onSubmitted: (sent: SubmissionSent) => void | Promise<void>;
   onFate: (fate: SubmissionFate) => void;
+  /** Whether a submission waits here. */
+  isWaiting: (hash: string) => boolean;
   /** The submissions that wait here. */
   waiting: () => readonly Submission[];
   log?: Logger | undefined;
@@ -40,7 +42,7 @@ const retryMs = 1000;
  * Follows all submissions and their fates.
  *
  * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
- * that is settled. No archive holds this stream: whenever the broker was away, what waits here and is gone is written
+ * that is settled, and fates of what came to wait here meanwhile. No archive holds this stream: whenever the broker was away, what waits here and is gone is written
  * anew; where it has lost the end, the stream is read from its beginning as well.
  */
 export async function followPool(log: PoolLog, follower: PoolFollower): Promise<void> {
@@ -69,7 +71,7 @@ async function writeAnew(log: FactLog, waiting: readonly Submission[]): Promise<
 /** Follows until the stream cannot be read; read again, its fates count as well, for some may not have come before. */
 async function followOnce(
   log: PoolLog,
-  { onSubmitted, onFate, waiting, signal }: PoolFollower,
+  { onSubmitted, onFate, isWaiting, waiting, signal }: PoolFollower,
   isAgain: boolean,
 ): Promise<void> {
   let backlog: Map<string, SubmissionFact> | undefined = new Map();
@@ -79,7 +81,7 @@ async function followOnce(
     for (const { fact } of facts) {
       if (!isSubmissionFact(fact)) continue;
       if (backlog === undefined) await take(fact);
-      else if (isSent(fact) || isAgain) backlog.set(fact.data.hash, fact);
+      else if (isSent(fact) || isAgain || isWaiting(fact.data.hash)) backlog.set(fact.data.hash, fact);
       else backlog.delete(fact.data.hash);
     }
     if (backlog === undefined || behind > 0) continue;

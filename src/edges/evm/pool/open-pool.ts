@@ -79,6 +79,7 @@ export function openPool(options: PoolOptions): OpenedPool {
       await take(data.raw, Date.parse(data.at)).catch(() => undefined);
     },
     onFate: ({ type, data: { hash } }) => (type === 'SubmissionSealed' ? seal(hash) : pool.remove(hash)),
+    isWaiting: (hash) => pool.get(hash) !== undefined,
     waiting: () => submissionsIn(pool),
     log: options.logger,
     signal,

@@ -50,3 +50,24 @@ test('a nonce that was sealed is not given again while the head lacks its block'
   stopped.abort();
   await ended;
 });
+
+test('what is sealed before the pool has read the stream to its end waits no more', async () => {
+  await using fresh = await freshLog();
+  const stopped = new AbortController();
+  const isWritten = Promise.withResolvers<undefined>();
+  const follow: typeof fresh.log.follow = async function* (...input) {
+    await isWritten.promise;
+    yield* fresh.log.follow(...input);
+  };
+  const log = { ...fresh.log, follow };
+  const { pool, ended } = openPool({ log, config, forks, ...late, signal: stopped.signal });
+  const hash = await pool.submit(signed(0n));
+  const at = new Date().toISOString();
+  const fate = { hash, at, kind: 'sealed', height: 1 } as const;
+  await dispatch(fresh.log, new SettleSubmissions(new Map([[hash, fate]]), { at }));
+  isWritten.resolve(undefined);
+  await until('it waits no more', () => Promise.resolve(pool.get(hash) === undefined));
+  expect(pool.sealedNonce(sender)).toBe(1n);
+  stopped.abort();
+  await ended;
+});
