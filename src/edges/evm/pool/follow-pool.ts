@@ -42,9 +42,9 @@ const retryMs = 1000;
  * Follows all submissions and their fates.
  *
  * Of what the stream holds already only submissions without a fate are passed on, so that a start reads no transaction
- * that is settled, and fates of what came to wait here meanwhile. No archive holds this stream: whenever the broker was
- * away, what waits here and is gone is written anew; where it has lost the end, the stream is read from its beginning as
- * well.
+ * that is settled, and fates of what came to wait here meanwhile. No archive holds this stream: whenever the broker
+ * was away, what waits here and is gone is written anew; where it has lost the end, the stream is read from its
+ * beginning as well.
  */
 export async function followPool(log: PoolLog, follower: PoolFollower): Promise<void> {
   let isAgain = false;
