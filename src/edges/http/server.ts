@@ -11,7 +11,7 @@ import { queryReader } from './parameters.ts';
 import { answerUnknownPaths } from './paths.ts';
 import { traceRequests } from './request-spans.ts';
 import type { App, SchemaTypes } from './schema.ts';
-import { cutStalledReaders } from './stalled-readers.ts';
+import { cutStalledReaders } from './limits/stalled-readers.ts';
 
 const droppedBodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;

@@ -3,8 +3,13 @@ import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
 import { signText } from '../../../src/edges/chain/files/signatures.ts';
 import type { RealNode } from '../../../src/edges/local-network/cast.ts';
 import { randomOf } from '../../../src/edges/local-network/random.ts';
-import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
-import { bytesOf, creator, pendingAction, upload as uploadToNode } from '../../edges/node/files-under-test.ts';
+import {
+  bytesOf,
+  creator,
+  pendingAction,
+  piecesOf,
+  upload as uploadToNode,
+} from '../../edges/node/files-under-test.ts';
 import { piecesIn, ports } from '../../edges/node/network-under-test.ts';
 import { type BesiegedNetwork, besiegedNetwork, residentBytes, storageBytes } from './besieged-network.ts';
 import { type Json, type Told, upload } from '../gateway/gateway-client.ts';
@@ -56,8 +61,7 @@ async function move(
   const hedges = starts.filter((data) => 'message' in data).length;
   const attempts = starts.length - hedges;
   const reasons = starts.flatMap((data) => data['previous_error'] ?? []);
-  const offsets = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
-  const pieces = offsets.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
+  const pieces = piecesOf(file);
   const tookMs = Math.round(performance.now() - startMs);
   return { action, pieces, file, attempts, hedges, reasons, tookMs, steps: stepsOf(history) };
 }

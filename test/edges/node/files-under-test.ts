@@ -1,3 +1,4 @@
+import { blake3 } from '@noble/hashes/blake3.js';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { createDataHasher } from '../../../src/edges/chain/files/data-hash.ts';
@@ -7,6 +8,8 @@ import { sign } from '../../../src/edges/chain/sign/keys.ts';
 import { CascadeService, type SupernodeEventType } from '../../../src/edges/gen/cascade/service_pb.ts';
 import type { CascadeOptions } from '../../../src/edges/node/cascade/cascade.ts';
 import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
+import { hashPiece, pieceBytes } from '../../../src/edges/node/storage/piece-hash.ts';
+import type { Manifest } from '../../../src/edges/node/storage/manifest.ts';
 import { castOf, type Person } from '../../../src/edges/local-network/cast.ts';
 import { seed } from '../ledger/ledger-under-test.ts';
 
@@ -27,6 +30,18 @@ export const fileBounds: CascadeOptions = {
   repairAfterMs: 600_000,
   allowPrivate: true,
 };
+
+/** Names of the pieces of a file, in their order. */
+export function piecesOf(file: Buffer): readonly string[] {
+  const starts = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
+  return starts.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
+}
+
+/** The manifest of a file, as an honest node makes it. */
+export function manifestOf(actionId: string, file: Buffer): Manifest {
+  const pieces = piecesOf(file);
+  return { actionId, dataHash: Buffer.from(blake3(file)).toString('base64'), size: file.length, pieces };
+}
 
 type Registration = { isPublic?: boolean; signatures?: string };
 

@@ -8,7 +8,7 @@ import { type HostOptions, openPeerHost } from '../../../src/edges/node/peers/ho
 import { until } from '../../support/polling.ts';
 import { seed, silent } from '../ledger/ledger-under-test.ts';
 import { bytesOf, downloaded, pendingAction, upload } from './files-under-test.ts';
-import { loseAllPieces, networkUnderTest, ports, shownBy, type StoringNode } from './network-under-test.ts';
+import { loseAllPieces, networkUnderTest, peerOf, shownBy, type StoringNode } from './network-under-test.ts';
 import { steadyPort } from '../../support/programs/steady-port.ts';
 
 let undo = new AsyncDisposableStack();
@@ -55,10 +55,9 @@ describe('P2P metrics', () => {
       expect(stored.disk.all_mb).toBeCloseTo((blocks * bsize) / 2 ** 20, 3);
       expect(stored.disk.used_mb + stored.disk.free_mb).toBeLessThanOrEqual(stored.disk.all_mb);
 
-      const peer = { account: two.account.account, ip: two.host, port: ports.p2p, isActive: true };
       const unknown = hashPiece(Buffer.from('unknown'));
-      expect((await host.ask(peer, { case: 'missing', value: { names: [unknown] } })).names).toEqual([unknown]);
-      expect((await host.ask(peer, { case: 'getPiece', value: unknown })).done).toBe(false);
+      expect((await host.ask(peerOf(two), { case: 'missing', value: { names: [unknown] } })).names).toEqual([unknown]);
+      expect((await host.ask(peerOf(two), { case: 'getPiece', value: unknown })).done).toBe(false);
       const asked = await shownOnce(second, ({ network_handle_metrics }) => {
         return network_handle_metrics['FindValue']?.['total'] !== '0';
       });

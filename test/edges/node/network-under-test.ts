@@ -4,6 +4,7 @@ import type { Ledger } from '../../../src/edges/ledger/run-ledger.ts';
 import { castOf, type RealNode } from '../../../src/edges/local-network/cast.ts';
 import { registerNodes } from '../../../src/edges/local-network/local-network.ts';
 import type { FileBounds } from '../../../src/edges/node/cascade/cascade.ts';
+import type { Peer } from '../../../src/edges/node/peers/directory.ts';
 import { type Answering, openPeerHost, type PeerHost } from '../../../src/edges/node/peers/host.ts';
 import type { NodeOptions } from '../../../src/edges/node/start-node.ts';
 import { createDiagnostics } from '../../../src/edges/node/status/diagnostics.ts';
@@ -12,10 +13,10 @@ import { freshLog, seed, silent, startLedger } from '../ledger/ledger-under-test
 import { fileBounds } from './files-under-test.ts';
 import { type NodeUnderTest, nodeUnderTest } from './node-under-test.ts';
 
+export const ports = { grpc: 4444, p2p: 4445, http: 8002 };
+
 /** Bounds under which a busy machine makes no peer slow. */
 export const patient: Partial<FileBounds> = { limitsMs: { putManifest: 60_000, putPiece: 60_000 } };
-
-export const ports = { grpc: 4444, p2p: 4445, http: 8002 };
 
 /** A node of the network under test, and where its files lie. */
 export type StoringNode = NodeUnderTest & Readonly<{ account: string; storageFolder: string }>;
@@ -76,6 +77,11 @@ function folderOf(undo: AsyncDisposableStack): string {
   const { folder, remove } = freshFolder();
   undo.defer(remove);
   return folder;
+}
+
+/** Where a node of the cast answers peers. */
+export function peerOf({ host: ip, account: { account } }: RealNode): Peer {
+  return { account, ip, port: ports.p2p, isActive: true };
 }
 
 /** Names of the pieces that lie in a store. */

@@ -1,7 +1,7 @@
-import { limitRate } from '../../http/rate-limit.ts';
+import { limitRate } from '../../http/limits/rate-limit.ts';
 import type { ConnectionLimits } from '../../../kit/connection-limits.ts';
 import type { App } from '../../http/schema.ts';
-import { limitBodies } from '../../http/slow-bodies.ts';
+import { limitBodies } from '../../http/limits/slow-bodies.ts';
 import { createStreams, type SseStreams } from '../../http/sse.ts';
 import type { GatewayDependencies } from './dependencies.ts';
 

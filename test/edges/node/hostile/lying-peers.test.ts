@@ -1,4 +1,3 @@
-import { blake3 } from '@noble/hashes/blake3.js';
 import { Code } from '@connectrpc/connect';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RealNode } from '../../../../src/edges/local-network/cast.ts';
@@ -7,8 +6,8 @@ import { createDiagnostics } from '../../../../src/edges/node/status/diagnostics
 import { encodeManifest, type Manifest } from '../../../../src/edges/node/storage/manifest.ts';
 import { hashPiece, pieceBytes } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { silent } from '../../ledger/ledger-under-test.ts';
-import { bytesOf, creator, downloaded, pendingAction, signatureOf, upload } from '../files-under-test.ts';
-import { type NetworkUnderTest, networkUnderTest, patient, piecesIn, ports } from '../network-under-test.ts';
+import { bytesOf, creator, downloaded, manifestOf, pendingAction, signatureOf, upload } from '../files-under-test.ts';
+import { type NetworkUnderTest, networkUnderTest, patient, peerOf, piecesIn } from '../network-under-test.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -30,16 +29,9 @@ async function networkWithLiar(count: number) {
 /** Asks the node of so many in a list whether something is done. */
 function asking(host: PeerHost, nodes: readonly RealNode[]) {
   return async (ask: PeerRequest, at = 0): Promise<boolean> => {
-    const { host: ip = '', account } = nodes[at] ?? {};
-    const peer = { account: account?.account ?? '', ip, port: ports.p2p, isActive: true };
-    return (await host.ask(peer, ask)).done;
+    const node = nodes[at] ?? expect.fail(`there is no node ${at}`);
+    return (await host.ask(peerOf(node), ask)).done;
   };
-}
-
-function manifestOf(actionId: string, file: Buffer): Manifest {
-  const starts = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
-  const pieces = starts.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
-  return { actionId, dataHash: Buffer.from(blake3(file)).toString('base64'), size: file.length, pieces };
 }
 
 const put = (manifest: Manifest) => ({ case: 'putManifest', value: encodeManifest(manifest) }) as const;

@@ -2,15 +2,22 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCascadeChain } from '../../../../src/edges/chain/files/chain.ts';
-import { createDataHasher } from '../../../../src/edges/chain/files/data-hash.ts';
 import { createChainClient } from '../../../../src/edges/chain/rest/client.ts';
 import type { RealNode } from '../../../../src/edges/local-network/cast.ts';
 import type { Ledger } from '../../../../src/edges/ledger/run-ledger.ts';
-import { hashPiece, pieceBytes } from '../../../../src/edges/node/storage/piece-hash.ts';
+import { hashPiece } from '../../../../src/edges/node/storage/piece-hash.ts';
 import { decodeManifest, encodeManifest } from '../../../../src/edges/node/storage/manifest.ts';
 import { eventually, until } from '../../../support/polling.ts';
-import { bytesOf, downloaded, pendingAction, upload } from '../files-under-test.ts';
-import { loseAllPieces, networkUnderTest, piecesIn, ports, shownBy, type StoringNode } from '../network-under-test.ts';
+import { bytesOf, downloaded, manifestOf, pendingAction, piecesOf, upload } from '../files-under-test.ts';
+import {
+  loseAllPieces,
+  networkUnderTest,
+  peerOf,
+  piecesIn,
+  ports,
+  shownBy,
+  type StoringNode,
+} from '../network-under-test.ts';
 
 let undo = new AsyncDisposableStack();
 afterEach(async () => {
@@ -20,11 +27,6 @@ afterEach(async () => {
 
 const copies = 3;
 const quick = { repairAfterMs: 1_500, repairEachMs: 300 };
-
-function piecesOf(file: Buffer): string[] {
-  const starts = Array.from({ length: Math.ceil(file.length / pieceBytes) }, (_, index) => index * pieceBytes);
-  return starts.map((at) => hashPiece(file.subarray(at, at + pieceBytes)));
-}
 
 /** Accounts that the chain names for an action, nearest first. */
 async function groupOf(ledger: Ledger, actionId: string): Promise<readonly string[]> {
@@ -150,16 +152,12 @@ describe('five nodes', () => {
       const [liar, honest, fooled] = cast;
       if (!liar || !honest || !fooled) throw new Error('the cast has three');
       await start(fooled);
-      const peer = { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true };
       const file = bytesOf('a', 2_200_000);
-      const actionId = await pendingAction(ledger, file);
-      const hasher = await createDataHasher();
-      hasher.update(file);
-      const truth = { actionId, dataHash: hasher.digest(), size: file.length, pieces: piecesOf(file) };
+      const truth = manifestOf(await pendingAction(ledger, file), file);
       const telling = async (teller: RealNode) => {
         const host = await impersonate(teller, async () => ({ done: false }));
         return async (manifest: typeof truth) =>
-          (await host.ask(peer, { case: 'putManifest', value: encodeManifest(manifest) })).done;
+          (await host.ask(peerOf(fooled), { case: 'putManifest', value: encodeManifest(manifest) })).done;
       };
       const [lie, told] = [await telling(liar), await telling(honest)];
       expect(await lie({ ...truth, pieces: truth.pieces.toReversed() })).toBe(true);
@@ -180,27 +178,18 @@ describe('five nodes', () => {
       const host = await impersonate(liar, async () => ({ done: false }));
       const file = bytesOf('l', 2_200_000);
       const actionId = await pendingAction(ledger, file);
-      const pieces = piecesOf(file);
-      const hasher = await createDataHasher();
-      hasher.update(file);
-      const dataHash = hasher.digest();
-      const truth = { actionId, dataHash, size: file.length, pieces };
+      const truth = manifestOf(actionId, file);
       const lies = [
-        { ...truth, pieces: pieces.toReversed() },
+        { ...truth, pieces: truth.pieces.toReversed() },
         { ...truth, size: file.length - 1 },
       ];
-      const told = async (manifest: typeof truth) => {
-        const peer = { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true };
-        return (await host.ask(peer, { case: 'putManifest', value: encodeManifest(manifest) })).done;
-      };
+      const told = async (manifest: typeof truth) =>
+        (await host.ask(peerOf(fooled), { case: 'putManifest', value: encodeManifest(manifest) })).done;
       expect(await told(lies[0] ?? truth)).toBe(true);
       await upload(first.grpc, actionId, file);
       // It answers the last piece before it has judged whose manifest is the true one.
       await eventually(async () => {
-        const answer = await host.ask(
-          { account: fooled.account.account, ip: fooled.host, port: ports.p2p, isActive: true },
-          { case: 'getManifest', value: actionId },
-        );
+        const answer = await host.ask(peerOf(fooled), { case: 'getManifest', value: actionId });
         expect(decodeManifest(answer.data)).toEqual(truth);
       });
       for (const lie of lies) expect(await told(lie)).toBe(false);

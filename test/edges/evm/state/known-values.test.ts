@@ -2,11 +2,11 @@ import { Common, Mainnet } from '@ethereumjs/common';
 import { MerkleStateManager } from '@ethereumjs/statemanager';
 import { Account, createAddressFromString, setLengthLeft } from '@ethereumjs/util';
 import { expect, it } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
-import { createNodeCache, TrieDb } from '../../../src/edges/evm/executor/state/node-store.ts';
-import { openState } from '../../../src/edges/evm/executor/state/state.ts';
-import { createMemoryNodes } from '../../support/histories/memory-nodes.ts';
-import { seeded } from '../../support/histories/random-history.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
+import { createNodeCache, TrieDb } from '../../../../src/edges/evm/executor/state/node-store.ts';
+import { openState } from '../../../../src/edges/evm/executor/state/state.ts';
+import { createMemoryNodes } from '../../../support/histories/memory-nodes.ts';
+import { seeded } from '../../../support/histories/random-history.ts';
 
 const addresses = Array.from({ length: 5 }, (_, at) => createAddressFromString(`0x${String(at + 1).repeat(40)}`));
 const slots = Array.from({ length: 6 }, (_, at) => setLengthLeft(Uint8Array.of(at), 32));

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { metaSchema } from '../../../src/engine/models/engine/generations.ts';
-import { openPostgresNodes } from '../../../src/edges/evm/executor/state/postgres-nodes.ts';
-import { migratedDatabase } from '../../support/programs/migrated-database.ts';
+import { metaSchema } from '../../../../src/engine/models/engine/generations.ts';
+import { openPostgresNodes } from '../../../../src/edges/evm/executor/state/postgres-nodes.ts';
+import { migratedDatabase } from '../../../support/programs/migrated-database.ts';
 
 const hash = (digit: number): `0x${string}` => `0x${String(digit).repeat(64)}`;
 

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../kit/errors.ts';
-import { callerOf } from '../../kit/net-address.ts';
-import type { App } from './schema.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { callerOf } from '../../../kit/net-address.ts';
+import type { App } from '../schema.ts';
 
 /** So many requests of one caller in so many seconds. */
 type Rate = Readonly<{ quota: number; windowSeconds: number }>;

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../../kit/errors.ts';
-import { countDown } from '../../kit/wait.ts';
-import { bodyOf } from './errors.ts';
-import type { App } from './schema.ts';
+import { AppError } from '../../../kit/errors.ts';
+import { countDown } from '../../../kit/wait.ts';
+import { bodyOf } from '../errors.ts';
+import type { App } from '../schema.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
