@@ -8,6 +8,7 @@ import { openBrowser } from '../../../support/programs/browser.ts';
 import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support/histories/facts.ts';
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 import { alpha, sample } from '../rest/sample.ts';
+import { listening, newSince, subscribe, tell, tellAgainAndAgain } from './live-listeners.ts';
 import { pageSources } from './page-sources.ts';
 
 /** The event from whose time on the slider reaches, years before the others. */
@@ -34,7 +35,6 @@ const whileThere =
     if (isLogAway) throw new AppError('UNAVAILABLE', 'The log does not answer.');
     return await read(...input);
   };
-const listeners = new Set<(json: string, name?: 'moved') => void>();
 
 beforeAll(async () => {
   const facts = [...sample, ...unwieldy];
@@ -47,10 +47,7 @@ beforeAll(async () => {
       storedAt: whileThere(past.storedAt),
     },
     logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
-    subscribe: (onEvent) => {
-      listeners.add(onEvent);
-      return () => void listeners.delete(onEvent);
-    },
+    subscribe,
     registerPages: (pages) => registerPages(pages, pageSources),
     refusalPage,
   });
@@ -150,9 +147,8 @@ it('leaves alone what somebody types while the page follows the read models', as
   const creator = page.getByLabel('Creator');
   await creator.fill('lumera1half');
   await page.locator('select[name=state]').selectOption('approved');
-  await until('a listener is there', () => listeners.size > 0);
   const again = page.waitForResponse((response) => response.url().includes('/v1/actions'));
-  listeners.forEach((send) => send(JSON.stringify({ projection: 'actions', sequence: 1 }), 'moved'));
+  tellAgainAndAgain();
   await again;
   await shown(page);
   expect([await creator.inputValue(), await page.locator('select[name=state]').inputValue()]).toEqual([
@@ -205,17 +201,17 @@ it('does not read again what was refused for good', async () => {
 it('is open as often as one likes, over one connection for the live events', async () => {
   const own = await browser.newContext();
   onTestFinished(() => own.close());
-  const before = listeners.size;
+  const known = listening();
   const pages: Page[] = [];
   for (let n = 0; n < 8; n++) {
     const page = await own.newPage();
     await go(page, '/actions');
     pages.push(page);
   }
-  await until('the live events are followed', () => listeners.size > before);
-  expect(listeners.size).toBe(before + 1);
+  await until('the live events are followed', () => newSince(known).length > 0);
+  expect(newSince(known)).toHaveLength(1);
   const again = pages.map((page) => page.waitForRequest((request) => request.url().includes('/v1/actions?')));
-  listeners.forEach((receive) => receive('{}', 'moved'));
+  tell();
   await Promise.all(again);
 });
 
@@ -226,8 +222,7 @@ it('shows what is answered slower than the read models advance', async () => {
     await pause(slowerThanAdvancesMs);
     await route.continue();
   });
-  const telling = setInterval(() => listeners.forEach((receive) => receive('{}', 'moved')), 100);
-  onTestFinished(() => clearInterval(telling));
+  tellAgainAndAgain();
   await page.goto(`${rest.url}/actions`);
   await page.locator('main tbody tr').first().waitFor();
 });
@@ -243,11 +238,11 @@ it('follows the live events again after they were refused', async () => {
     if (refusals === 1) await route.fulfill({ status: 503, body: '{}' });
     else await route.continue();
   });
-  const before = listeners.size;
+  const known = listening();
   await page.goto(`${rest.url}/actions`);
-  const again = page.waitForRequest((request) => request.url().includes('/v1/actions?') && listeners.size > before);
-  await until('a listener is there', () => listeners.size > before);
-  await again;
+  const isThere = () => newSince(known).length > 0;
+  const again = page.waitForRequest((request) => request.url().includes('/v1/actions?') && isThere());
+  await Promise.all([until('a listener is there', isThere), again]);
 });
 
 const browsing = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
