@@ -26,7 +26,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   const signal = AbortSignal.any([reported, failure.signal]);
   const run = async (): Promise<void> => {
     phases.unshift(await startTraces(config, logger));
-    await assertPortsFree(plannedPorts(config));
+    await assertPortsFree(await plannedPorts(config));
     const servers = await startServers(config, logger, reported);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal });

@@ -8,8 +8,9 @@ import type { PlannedPort } from './role.ts';
  * Ports that a start opens: those of the embedded servers, of the configured roles, and of operations, which every
  * process answers.
  */
-export function plannedPorts(config: Config): PlannedPort[] {
+export async function plannedPorts(config: Config): Promise<PlannedPort[]> {
   const { host } = config;
+  const roles = await configuredRoles(config);
   const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
     needed && port !== undefined ? [{ setting, host, port }] : [];
   const isShown = config.roles.includes('indexer');
@@ -21,7 +22,7 @@ export function plannedPorts(config: Config): PlannedPort[] {
     ...(config.adminPort === undefined
       ? []
       : [{ setting: 'ADMIN_PORT', host: config.adminHost, port: config.adminPort }]),
-    ...configuredRoles(config).flatMap((role) => role.ports(config)),
+    ...roles.flatMap((role) => role.ports(config)),
   ];
 }
 

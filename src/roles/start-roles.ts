@@ -9,7 +9,8 @@ import { type Part, urlOf } from './role.ts';
  * shows them; `running` grows with them.
  */
 export async function* startRoles(context: Context, running: readonly Part[]): AsyncGenerator<Part> {
-  const started = configuredRoles(context.config).map((role) => role.start({ ...context, running }));
+  const roles = await configuredRoles(context.config);
+  const started = roles.map((role) => role.start({ ...context, running }));
   yield await startAdmin({ ...context, running });
   for (const parts of started) yield* parts;
   if (urlOf(running, 'readiness') === undefined) yield await startOperations({ ...context, running });
