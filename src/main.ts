@@ -5,6 +5,7 @@ import { addressList } from './kit/net-address.ts';
 import { announce, type Instance } from './engine/servers/instance.ts';
 import type { Logger } from './kit/logger.ts';
 import { type Phase, shutDown, stopSignal, strayFailure } from './kit/shutdown.ts';
+import { configuredRoles } from './roles/all.ts';
 import { type Context, openStores } from './roles/context.ts';
 import { missedRoles } from './role-names.ts';
 import { assertPortsFree, plannedPorts } from './roles/ports.ts';
@@ -26,8 +27,8 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   const signal = AbortSignal.any([reported, failure.signal]);
   const run = async (): Promise<void> => {
     phases.unshift(await startTraces(config, logger));
-    await assertPortsFree(await plannedPorts(config));
-    const servers = await startServers(config, logger, reported);
+    await assertPortsFree(plannedPorts(config));
+    const [servers, roles] = await Promise.all([startServers(config, logger, reported), configuredRoles(config)]);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal });
     const { broker, pools } = context;
@@ -35,7 +36,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
 
     for (const missed of config.areRolesNamed ? [] : missedRoles(config.roles)) logger.warn(missed);
     const parts: Part[] = [];
-    for await (const part of startRoles(context, parts)) {
+    for await (const part of startRoles(context, roles, parts)) {
       parts.push(part);
       phases.unshift({ name: part.name, capMs: 10_000, run: part.stop });
     }

@@ -59,7 +59,7 @@ async function postgres(config: Config): Promise<string> {
 async function instanceOrPorts(config: Config): Promise<string> {
   const running = await findInstance(config).catch(() => undefined);
   if (running) return `network ${running.network} runs as process ${running.pid}: ${running.urls.start ?? ''}`;
-  await assertPortsFree(await plannedPorts(config));
+  await assertPortsFree(plannedPorts(config));
   return 'none runs; every port that a start opens is free';
 }
 

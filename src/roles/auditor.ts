@@ -12,7 +12,6 @@ import { looping, type Role, type RoleContext } from './role.ts';
  */
 export const auditor = {
   name: 'auditor',
-  ports: () => [],
   async *start(context) {
     yield looping('auditor', undefined, (signal) => audit(context, signal));
   },

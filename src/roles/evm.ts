@@ -10,13 +10,6 @@ import { type Part, type Role, type RoleContext, tracesOf } from './role.ts';
 /** JSON-RPC of the local network's chain; other chains have none. */
 export const evm = {
   name: 'evm',
-  ports: ({ isLocal, host, evmHttpPort, evmWsPort }) =>
-    isLocal
-      ? [
-          { setting: 'EVM_HTTP_PORT', host, port: evmHttpPort },
-          { setting: 'EVM_WS_PORT', host, port: evmWsPort },
-        ]
-      : [],
   start: (context) => (context.config.isLocal ? startLocal(context, startServingThread()) : startNothing()),
 } as const satisfies Role;
 

@@ -14,7 +14,6 @@ import { serve } from './serve.ts';
 /** The transfer gateway: uploads and downloads between people and SuperNodes. */
 export const gateway = {
   name: 'gateway',
-  ports: ({ host, gatewayPort }) => [{ setting: 'GATEWAY_PORT', host, port: gatewayPort }],
   async *start(context) {
     yield await startGateway(context);
   },

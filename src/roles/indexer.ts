@@ -14,7 +14,6 @@ import { looping, type Part, type Role, type RoleContext, urlOf } from './role.t
  */
 export const indexer = {
   name: 'indexer',
-  ports: ({ host, port }) => [{ setting: 'PORT', host, port }],
   async *start(context) {
     const chainUrl = urlOf(context.running, 'chain') ?? context.config.chainUrl;
     yield startSync(context, chainUrl);

@@ -13,13 +13,6 @@ import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 /** The local network: its chain and what happens there; nothing where another chain is indexed. */
 export const ledger = {
   name: 'ledger',
-  ports: ({ isLocal, host, lcdPort, rpcPort }) =>
-    isLocal
-      ? [
-          { setting: 'LCD_PORT', host, port: lcdPort },
-          { setting: 'RPC_PORT', host, port: rpcPort },
-        ]
-      : [],
   async *start(context) {
     if (context.config.isLocal) yield await startLocal(context);
   },

@@ -13,14 +13,6 @@ import { type Part, type Role, type RoleContext, urlOf } from './role.ts';
 /** An operator's SuperNode; on the local network those of the network, on addresses of their own. */
 export const node = {
   name: 'node',
-  ports: ({ isLocal, host, grpcPort, nodeHttpPort, p2pPort }) =>
-    isLocal
-      ? []
-      : [
-          { setting: 'GRPC_PORT', host, port: grpcPort },
-          { setting: 'NODE_HTTP_PORT', host, port: nodeHttpPort },
-          { setting: 'P2P_PORT', host, port: p2pPort },
-        ],
   start: (context) => (context.config.isLocal ? startLocalSuperNodes(context) : startOwn(context)),
 } as const satisfies Role;
 

@@ -1,16 +1,35 @@
 import { createServer } from 'node:net';
 import { AppError } from '../kit/errors.ts';
 import type { Config } from '../config.ts';
-import { configuredRoles } from './all.ts';
-import type { PlannedPort } from './role.ts';
+import type { RoleName } from '../role-names.ts';
+
+/** A port that is about to be opened, and the setting that names it. */
+type PlannedPort = Readonly<{ setting: string; host: string; port: number }>;
+
+const none = (): Readonly<Record<string, number>> => ({});
+
+/**
+ * The ports that each role opens, by the setting that names them; a role without an entry does not compile.
+ *
+ * Known before the modules of the roles are loaded, which takes as long as the servers' start, and happens beside it.
+ */
+const portsOf: Readonly<Record<RoleName, (config: Config) => Readonly<Record<string, number>>>> = {
+  ledger: ({ isLocal, lcdPort, rpcPort }) => (isLocal ? { LCD_PORT: lcdPort, RPC_PORT: rpcPort } : {}),
+  projector: none,
+  auditor: none,
+  evm: ({ isLocal, evmHttpPort, evmWsPort }) => (isLocal ? { EVM_HTTP_PORT: evmHttpPort, EVM_WS_PORT: evmWsPort } : {}),
+  node: ({ isLocal, grpcPort, nodeHttpPort, p2pPort }) =>
+    isLocal ? {} : { GRPC_PORT: grpcPort, NODE_HTTP_PORT: nodeHttpPort, P2P_PORT: p2pPort },
+  gateway: ({ gatewayPort }) => ({ GATEWAY_PORT: gatewayPort }),
+  indexer: ({ port }) => ({ PORT: port }),
+};
 
 /**
  * Ports that a start opens: those of the embedded servers, of the configured roles, and of operations, which every
  * process answers.
  */
-export async function plannedPorts(config: Config): Promise<PlannedPort[]> {
+export function plannedPorts(config: Config): PlannedPort[] {
   const { host } = config;
-  const roles = await configuredRoles(config);
   const opened = (needed: boolean, setting: string, port: number | undefined): PlannedPort[] =>
     needed && port !== undefined ? [{ setting, host, port }] : [];
   const isShown = config.roles.includes('indexer');
@@ -22,7 +41,9 @@ export async function plannedPorts(config: Config): Promise<PlannedPort[]> {
     ...(config.adminPort === undefined
       ? []
       : [{ setting: 'ADMIN_PORT', host: config.adminHost, port: config.adminPort }]),
-    ...roles.flatMap((role) => role.ports(config)),
+    ...config.roles.flatMap((role) =>
+      Object.entries(portsOf[role](config)).map(([setting, port]) => ({ setting, host, port })),
+    ),
   ];
 }
 

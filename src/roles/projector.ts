@@ -14,7 +14,6 @@ import { looping, type Part, type Role, type RoleContext } from './role.ts';
  */
 export const projector = {
   name: 'projector',
-  ports: () => [],
   async *start(context) {
     yield await startProjector(context);
   },

@@ -6,9 +6,6 @@ import { tracingOptions, type TracingOptions } from '../kit/tracing/settings.ts'
 import type { Context } from './context.ts';
 import type { RoleName } from '../role-names.ts';
 
-/** A port that is about to be opened, and the setting that names it. */
-export type PlannedPort = Readonly<{ setting: string; host: string; port: number }>;
-
 /**
  * A part of the program that runs: where it can be reached, how it is, when it failed, how it is stopped.
  *
@@ -33,7 +30,6 @@ export type RoleContext = Context & Readonly<{ running: readonly Part[] }>;
  * @example
  * export const auditor: Role = {
  *   name: 'auditor',
- *   ports: () => [],
  *   async *start(context) {
  *     yield looping('comparison', context.signal, (signal) => compare(context, signal));
  *   },
@@ -41,8 +37,6 @@ export type RoleContext = Context & Readonly<{ running: readonly Part[] }>;
  */
 export type Role = Readonly<{
   name: RoleName;
-  /** Ports that it opens; checked before anything is started. */
-  ports: (config: Config) => readonly PlannedPort[];
   /**
    * Yields each of its parts once that runs; a process stops them in the opposite order. Called for every role before
    * the first of them runs, so that a role may start what needs none of the others.

@@ -9,8 +9,7 @@ import { looping, type Role } from '../../src/roles/role.ts';
 const chain = { CHAIN_API_BASE: 'http://127.0.0.1:1' };
 const namesOf = async (env: Record<string, string>) =>
   (await configuredRoles(parseConfig(env))).map(({ name }) => name);
-const portsOf = async (env: Record<string, string>) =>
-  (await plannedPorts(parseConfig(env))).map(({ setting }) => setting);
+const portsOf = (env: Record<string, string>) => plannedPorts(parseConfig(env)).map(({ setting }) => setting);
 
 describe('roles', () => {
   it('have a module for every name; a name without one, or under another name, does not compile', async () => {
@@ -44,8 +43,8 @@ describe('roles', () => {
 });
 
 describe('plannedPorts', () => {
-  it('names the ports of the configured roles and of the servers that are not external', async () => {
-    expect((await portsOf({})).toSorted()).toEqual([
+  it('names the ports of the configured roles and of the servers that are not external', () => {
+    expect(portsOf({}).toSorted()).toEqual([
       'EVM_HTTP_PORT',
       'EVM_WS_PORT',
       'GATEWAY_PORT',
@@ -55,19 +54,14 @@ describe('plannedPorts', () => {
       'PORT',
       'RPC_PORT',
     ]);
-    expect((await portsOf({ ...chain, PG_PORT: '5432' })).toSorted()).toEqual([
-      'NATS_PORT',
-      'NATS_WS_PORT',
-      'PG_PORT',
-      'PORT',
-    ]);
+    expect(portsOf({ ...chain, PG_PORT: '5432' }).toSorted()).toEqual(['NATS_PORT', 'NATS_WS_PORT', 'PG_PORT', 'PORT']);
   });
 
-  it('has PORT once in every process, for operations at least', async () => {
+  it('has PORT once in every process, for operations at least', () => {
     const external = { ...chain, NATS_URL: 'nats://127.0.0.1:1', DB_DSN: 'postgres://127.0.0.1/x' };
     for (const name of roleNames)
-      expect((await portsOf({ ...external, ROLES: name })).filter((setting) => setting === 'PORT')).toHaveLength(1);
-    expect(await portsOf({ ...external, ROLES: 'node' })).toEqual(['PORT', 'GRPC_PORT', 'NODE_HTTP_PORT', 'P2P_PORT']);
+      expect(portsOf({ ...external, ROLES: name }).filter((setting) => setting === 'PORT')).toHaveLength(1);
+    expect(portsOf({ ...external, ROLES: 'node' })).toEqual(['PORT', 'GRPC_PORT', 'NODE_HTTP_PORT', 'P2P_PORT']);
   });
 });
 
