@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSpill } from '../../../src/engine/models/build/spill.ts';
+import { temporaryFolder } from '../../support/programs/processes.ts';
 
 const spilled = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-spill-'));
 
@@ -31,11 +32,13 @@ test('openSpill gives back the records of each partition in their order, however
 });
 
 test('openSpill leaves nothing on disk once it is closed', () => {
-  const before = spilled();
+  // Other processes spill into the common one.
+  vi.stubEnv('TMPDIR', temporaryFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
   const spill = openSpill<string>(2);
   for (let at = 0; at < 100; at++) spill.add(1, 'x'.repeat(10_000));
-  expect(spilled().length).toBeGreaterThan(before.length);
+  expect(spilled().length).toBeGreaterThan(0);
   spill.close();
   spill.close();
-  expect(spilled().filter((name) => !before.includes(name))).toEqual([]);
+  expect(spilled()).toEqual([]);
 });
