@@ -14,6 +14,7 @@ import { countDown } from '../../kit/wait.ts';
 import type { Protocol } from './first-bytes.ts';
 import { boundRequests } from './call-deadline.ts';
 import { setCaller } from './callers.ts';
+import { boundFrames, whenRead } from './frame-budget.ts';
 import type { RpcHandler } from './handler.ts';
 import { watchAnswer } from './stalled-answers.ts';
 import type { TlsMaterial } from './tls.ts';
@@ -122,6 +123,7 @@ function bounded<S extends Http2Server | Http2SecureServer>(
     const late = countDown(silenceMs, () => session.destroy());
     for (const event of ['remoteSettings', 'close']) session.once(event, late.stop);
     endIdle(session, idleMs);
+    boundFrames(session);
   });
   server.on('stream', (stream) => {
     endSilent(stream, silenceMs);
@@ -131,18 +133,12 @@ function bounded<S extends Http2Server | Http2SecureServer>(
 }
 
 /**
- * Ends a call whose client sends nothing; where bytes wait to be read, it is our own disk that is behind. The bytes are
- * heard once somebody reads them: a listener of ours alone would take them away.
+ * Ends a call whose client sends nothing; where bytes wait to be read, it is our own disk that is behind.
  */
 function endSilent(stream: ServerHttp2Stream, silenceMs: number): void {
   const isHeld = (): boolean => stream.readableLength > 0 || stream.state.remoteClose === 1;
   const silence = countDown(silenceMs, () => stream.close(constants.NGHTTP2_CANCEL), isHeld);
-  const listen = (event: string | symbol): void => {
-    if (event !== 'data') return;
-    stream.off('newListener', listen);
-    stream.on('data', silence.restart);
-  };
-  stream.on('newListener', listen);
+  whenRead(stream, silence.restart);
   for (const event of ['end', 'close']) stream.once(event, silence.stop);
 }
 
