@@ -48,7 +48,7 @@ beforeAll(async () => {
     writeFileSync(path.join(folder, file), text.replace(before, added + before));
   }
   failing = new Set([...(await compile(folder)).matchAll(/^(\S+?)\(\d+,\d+\): error/gm)].map(([, file = '']) => file));
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function compile(cwd: string): Promise<string> {

@@ -7,7 +7,8 @@ import { fundedKey, type SealingChain, startSealingChain } from '../../support/c
 
 let chain: SealingChain;
 beforeAll(async () => {
-  chain = await startSealingChain({ namespaces: ['eth', 'trace'] });
+  // Thousands of calls are traced, beside other tests.
+  chain = await startSealingChain({ namespaces: ['eth', 'trace'], callMs: 60_000 });
 });
 afterAll(async () => await chain.stop());
 
