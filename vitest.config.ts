@@ -30,8 +30,6 @@ export default defineConfig({
     fsModuleCache: false,
     tags,
     expect: { poll: { timeout: 60_000, interval: 25 } },
-    // What fails by chance is named at the end of the run, and fails it where it is more than two.
-    retry: 1,
     testTimeout: 150_000,
     hookTimeout: 180_000,
     projects: [
