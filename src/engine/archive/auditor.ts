@@ -4,7 +4,7 @@ import { type AnyProjection, projections } from '../../projections/all.ts';
 import type { Logger } from '../../kit/logger.ts';
 import { repeat } from '../../kit/repeat.ts';
 import { wait } from '../../kit/wait.ts';
-import { runInWorker } from '../../kit/threads/worker.ts';
+import { createWorkerPool, runInWorker, type WorkerPool } from '../../kit/threads/worker.ts';
 import type { Leasing } from '../log/leases.ts';
 import type { Rebuild } from '../models/build/rebuild-in-worker.ts';
 import { onDamage } from '../models/pool.ts';
@@ -35,6 +35,8 @@ const afterStartMs = 2000;
 const auditThread = { name: 'audit', module: new URL('thread.ts', import.meta.url) };
 /** The thread of a routine comparison, which needs little and takes no more; what repairs may need more. */
 export const routineThread = { ...auditThread, memoryMb: 40 };
+/** One comparison follows the other: a thread for each would load the same modules again and again. */
+const idleMs = 1000;
 
 /**
  * Compares each stream with its archive and each read model with the log, at the start, at each interval and when
@@ -48,11 +50,18 @@ export async function runAuditor(auditing: Auditing): Promise<void> {
   const audit = async (during: Auditing): Promise<void> => {
     const paced = pLimit(1);
     const models = new ModelSuspicion();
+    const routine = createWorkerPool<typeof thread>({ ...routineThread, size: 1, idleMs });
+    const ofModels = createWorkerPool<typeof thread>({ ...auditThread, size: 1, idleMs });
     const stop = onDamage(auditing.store.pools, () => models.tell());
-    await Promise.all([
-      ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models })),
-      auditModels(during, { paced, models }),
-    ]).finally(stop);
+    try {
+      await Promise.all([
+        ...archivedStreams(auditing).map((stream) => auditStream(during, stream, { paced, models, threads: routine })),
+        auditModels(during, { paced, models, threads: ofModels }),
+      ]);
+    } finally {
+      stop();
+      await Promise.all([routine.close(), ofModels.close()]);
+    }
   };
   const hold = (): Promise<void> =>
     leases.hold('audit', signal, (lease) => audit({ ...auditing, signal: lease.signal }));
@@ -74,7 +83,7 @@ class ModelSuspicion {
   }
 }
 
-type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion }>;
+type Shared = Readonly<{ paced: LimitFunction; models: ModelSuspicion; threads: WorkerPool<typeof thread> }>;
 
 /** When a stream is examined next, what was observed of it, and its last state by the broker's counters. */
 type Due = Readonly<{ afterMs: number; before: Observation | undefined; seen: StreamState }>;
@@ -92,7 +101,7 @@ async function auditStream(auditing: Auditing, stream: StreamName, shared: Share
 async function auditOnce(
   auditing: Auditing,
   stream: StreamName,
-  { paced, models, due }: Shared & { due: Due },
+  { paced, models, threads, due }: Shared & { due: Due },
 ): Promise<Due> {
   const { log, signal, scrubIntervalMs, scrubPerSecond: perSecond } = auditing;
   const { before } = due;
@@ -103,8 +112,11 @@ async function auditOnce(
     if (signal.aborted) return due;
     const match =
       before !== undefined || watch.suspected.aborted
-        ? await examineInThread(auditing, stream, { before, signal })
-        : await inTurn(paced, either, () => examineInThread(auditing, stream, { perSecond, signal: either }));
+        ? await examineAtOnce(auditing, stream, { before, signal })
+        : await inTurn(paced, either, () => {
+            const task = taskOf(auditing, stream, { perSecond });
+            return threads.call('examineStream', task, { signal: either });
+          });
     if (match.findings.length > 0) log.error({ stream, findings: match.findings }, 'damage found in a store');
     if (match.done.length > 0) {
       log.warn({ stream, done: match.done }, 'a store was repaired');
@@ -142,20 +154,19 @@ async function inTurn<T>(paced: LimitFunction, signal: AbortSignal, work: () => 
   }
 }
 
-type Examining = Readonly<{ before?: Observation | undefined; perSecond?: number; signal: AbortSignal }>;
+type Examining = Readonly<{ before?: Observation | undefined; perSecond?: number }>;
 
-function examineInThread(
-  { access, brakes = usual }: Auditing,
+function taskOf({ access, brakes = usual }: Auditing, stream: StreamName, how: Examining) {
+  return { access, stream, brakes, ...how };
+}
+
+function examineAtOnce(
+  auditing: Auditing,
   stream: StreamName,
-  { signal, ...how }: Examining,
+  { signal, ...how }: Examining & { signal: AbortSignal },
 ): ReturnType<typeof thread.examineStream> {
-  const task = { access, stream, brakes, ...how };
-  return runInWorker<typeof thread, 'examineStream'>(
-    how.perSecond === undefined ? auditThread : routineThread,
-    'examineStream',
-    task,
-    { signal },
-  );
+  const task = taskOf(auditing, stream, how);
+  return runInWorker<typeof thread, 'examineStream'>(auditThread, 'examineStream', task, { signal });
 }
 
 /** Watches a stream: `suspected` aborts once something speaks against it that was not known already. */
@@ -188,11 +199,11 @@ function watchStream(
   };
 }
 
-async function auditModels(auditing: Auditing, { paced, models }: Shared): Promise<void> {
+async function auditModels(auditing: Auditing, { paced, models, threads }: Shared): Promise<void> {
   const { signal, scrubIntervalMs } = auditing;
   const auditAll = async (): Promise<void> => {
     const notified = models.next();
-    for (const projection of projections) await paced(() => auditModel(auditing, projection));
+    for (const projection of projections) await paced(() => auditModel(auditing, projection, threads));
     await wait(scrubIntervalMs, AbortSignal.any([signal, notified]));
   };
   await repeat('read models were not compared', auditAll, {
@@ -203,15 +214,17 @@ async function auditModels(auditing: Auditing, { paced, models }: Shared): Promi
   });
 }
 
-async function auditModel(auditing: Auditing, projection: AnyProjection): Promise<void> {
+async function auditModel(
+  auditing: Auditing,
+  projection: AnyProjection,
+  threads: WorkerPool<typeof thread>,
+): Promise<void> {
   const { access, store, log, signal } = auditing;
   const { name, stream } = projection;
   if (signal.aborted) return;
   try {
     const task = { access, projection: name };
-    const differs = await runInWorker<typeof thread, 'examineModel'>(auditThread, 'examineModel', task, {
-      signal,
-    });
+    const differs = await threads.call('examineModel', task, { signal });
     if (differs === undefined) return;
     log.error({ projection: name, differs }, 'a read model differs from the log; rebuilding it');
     const { generation } = await auditing.rebuild(projection, { signal });

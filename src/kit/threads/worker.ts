@@ -57,7 +57,8 @@ export type WorkerPool<Module> = Readonly<{
 }>;
 
 /**
- * Prepares worker threads for the tasks of a module; each is started when there is a call for it.
+ * Prepares worker threads for the tasks of a module; each is started when there is a call for it, and ends once it has
+ * waited `idleMs` for another, where that is given.
  *
  * @example
  * import type * as hashing from './hashing-thread.ts';
@@ -65,30 +66,46 @@ export type WorkerPool<Module> = Readonly<{
  * const pool = createWorkerPool<typeof hashing>({ name: 'hashing', module, size: 2 });
  * await pool.call('sha256', bytes, { timeoutMs: 5_000 });
  */
-export function createWorkerPool<Module>({ size, ...how }: ThreadOptions & { size: number }): WorkerPool<Module> {
+export function createWorkerPool<Module>({
+  size,
+  idleMs,
+  ...how
+}: ThreadOptions & { size: number; idleMs?: number }): WorkerPool<Module> {
   const threads = new Set<Thread>();
-  const idle: Thread[] = [];
+  const idle = new Map<Thread, NodeJS.Timeout | undefined>();
   const slots = createSlots(size, `A call of worker ${how.name}`);
   const closing = new AbortController();
   const takeThread = (): Thread => {
-    const thread = idle.pop() ?? new Thread(how);
+    const [thread, timer] = [...idle].at(-1) ?? [new Thread(how)];
+    clearTimeout(timer);
+    idle.delete(thread);
     threads.add(thread);
     if (thread.isAlive) return thread;
     threads.delete(thread);
     return takeThread();
+  };
+  const endIdle = (thread: Thread): void => {
+    idle.delete(thread);
+    threads.delete(thread);
+    void thread.end();
+  };
+  const putAside = (thread: Thread): void => {
+    const timer = idleMs === undefined ? undefined : setTimeout(endIdle, idleMs, thread).unref();
+    idle.set(thread, timer);
   };
   return {
     call: (task, input, { signal, ...rest } = {}) =>
       slots.run(
         async () => {
           const thread = takeThread();
-          const output = await thread.call({ task, input, signal, ...rest }).finally(() => idle.push(thread));
+          const output = await thread.call({ task, input, signal, ...rest }).finally(() => putAside(thread));
           return output as OutputOf<Module[typeof task]>;
         },
         AbortSignal.any([closing.signal, ...(signal ? [signal] : [])]),
       ),
     close: async () => {
       closing.abort();
+      for (const timer of idle.values()) clearTimeout(timer);
       await Promise.all([...threads].map((thread) => thread.end()));
     },
   };

@@ -116,6 +116,13 @@ describe('createWorkerPool', () => {
     expect(used).toHaveLength(12);
   });
 
+  it('ends a thread that waits too long for a call, and serves the next with another', async () => {
+    const pool = createWorkerPool<Sample>({ ...how, size: 1, idleMs: 20 });
+    pools.push(pool);
+    const first = await pool.call('where', undefined);
+    await expect.poll(() => pool.call('where', undefined), { interval: 200 }).not.toBe(first);
+  });
+
   it('ends a call that takes too long and answers the next with another thread', async () => {
     const pool = poolOf(1);
     const before = await pool.call('where', undefined);
