@@ -8,6 +8,7 @@
  *   node tools/boot.mjs bin <package[:bin]> …  a program of an installed package
  *   node tools/boot.mjs run <file.mjs> …       a script of this repository
  */
+import { ensureBundle } from './boot/bundle.mjs';
 import { ensureDependencies } from './boot/dependencies.mjs';
 import { handOver } from './boot/hand-over.mjs';
 import { ensureNode } from './boot/node.mjs';
@@ -18,6 +19,7 @@ import { targetArguments } from './boot/target.mjs';
 try {
   const node = await ensureNode();
   await ensureDependencies(node);
+  await ensureBundle(node);
   const asked = process.argv.slice(2);
   const target = targetArguments(asked);
   if (asked[0] === 'shell') process.stdout.write(shellCommand(node, target));

@@ -16,6 +16,9 @@ const QUIET = '--disable-warning=ExperimentalWarning';
  */
 const LEAN = JSON.parse(readFileSync(new URL('lean.json', import.meta.url), 'utf8'));
 
+/** Takes packages of many modules from their bundle; one argument, by which threads of the program take it over. */
+const BUNDLED = `--import=${pathToFileURL(path.join(root, 'tools/boot/bundled.mjs')).href}`;
+
 /** Ends programs that know nothing of the lifeline. */
 const LIFELINE = ['--import', pathToFileURL(path.join(root, 'tools/boot/lifeline.mjs')).href];
 
@@ -26,7 +29,7 @@ const LIFELINE = ['--import', pathToFileURL(path.join(root, 'tools/boot/lifeline
  */
 export function targetArguments([kind, ...rest]) {
   if (kind === undefined) return undefined;
-  if (kind === 'shell') return [QUIET, ...LEAN, path.join(root, CLI)];
+  if (kind === 'shell') return [QUIET, BUNDLED, ...LEAN, path.join(root, CLI)];
   process.chdir(root);
   const [what, ...args] = rest;
   switch (kind) {

@@ -19,10 +19,13 @@ export type ThreadCall = Readonly<{
 }>;
 
 /**
- * A worker strips types without an option, like the process that starts it; this keeps Node 22 from warning of it each
- * time.
+ * A worker strips types without an option, like the process that starts it; the first keeps Node 22 from warning of it
+ * each time. What the process preloads by `--import=` is preloaded in its threads as well.
  */
-const execArgv = ['--disable-warning=ExperimentalWarning'];
+const execArgv = [
+  '--disable-warning=ExperimentalWarning',
+  ...process.execArgv.filter((argument) => argument.startsWith('--import=')),
+];
 
 const usualGraceMs = 2_000;
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { settings } from '../../../src/config.ts';
 import type { Instance } from '../../../src/engine/servers/instance.ts';
 import { until } from '../polling.ts';
+import { nodeArguments as usualArguments } from './node-arguments.ts';
 
 /** How to start the program: its settings, and `DATA_DIR`, which may be that of an earlier start to go on with it. */
 export type RunOptions = Readonly<{
@@ -123,7 +124,7 @@ function spawnProgram(
     EVM_BLOCK_TIME: '0',
   };
   const free = { PORT: '0', NATS_PORT: '0', NATS_WS_PORT: '0', ...local, LOG_FORMAT: 'json' };
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeArguments, entry, 'up'], {
+  const child = spawn(process.execPath, [...usualArguments, ...nodeArguments, entry, 'up'], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: { ...inherited, ...free, ...env, ANNALS_LIFELINE_FD: '3' },
   });

@@ -1,13 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { nodeArguments } from './node-arguments.ts';
 
 /** What a verb of the command line came to. */
 export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 
 const entry = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
-const command = ['--disable-warning=ExperimentalWarning', entry];
+const command = [...nodeArguments, entry];
 
 /** Runs a verb of the command line on the data of an instance, to its end. */
 export function runVerb(dataDir: string, ...args: readonly string[]): Promise<Ran> {

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import { serveDocs, serveFiles } from '../../http/pages/pages.ts';
 import type { Registrable } from '../../chain/files/register-action.ts';
@@ -9,7 +9,7 @@ const folder = path.join(import.meta.dirname, 'public');
 
 /** BLAKE3 for the browser, and what it imports. */
 const hashing = ['blake3', 'blake2', '_blake', '_md', '_u64', 'utils'];
-const hashFolder = path.dirname(fileURLToPath(import.meta.resolve('@noble/hashes/blake3.js')));
+const hashFolder = path.dirname(createRequire(import.meta.url).resolve('@noble/hashes/blake3.js'));
 
 /**
  * The user of the local network's page: registers and signs as one of the development accounts, whose keys are public.
