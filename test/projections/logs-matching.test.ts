@@ -1,9 +1,15 @@
 import { RLP } from '@ethereumjs/rlp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runQuery } from '../../src/edges/bus.ts';
+import { logForms } from '../../src/edges/evm/chain/log-form.ts';
 import { logMatcher } from '../../src/edges/evm/methods/logs.ts';
 import type { Fact } from '../../src/events/catalogue.ts';
-import { LogsMatching, LogsOfReceipts, type LogSearch } from '../../src/projections/chain/log-queries.ts';
+import {
+  LogsMatching,
+  LogsOfReceipts,
+  LogTextsOfReceipts,
+  type LogSearch,
+} from '../../src/projections/chain/log-queries.ts';
 import { loadReading } from '../support/histories/load-projection.ts';
 import { seeded } from '../support/histories/random-history.ts';
 
@@ -98,6 +104,24 @@ test('the logs of receipts are those of their block, of all its transactions or 
     expect(await ofReceipts(height)).toEqual(shown);
     for (const place of [0, 2, logs.length])
       expect(await ofReceipts(height, place)).toEqual(shown.slice(place, place + 1));
+  }
+});
+
+test('receipts show their logs as the text that JSON-RPC makes of them, and name what their blooms hold', async () => {
+  for (const { height, logs } of blocks.slice(0, 20)) {
+    const of = { number: height, hash: hex(32, 7), timestamp: BigInt(height) };
+    const texts = await runQuery(loaded.reading, new LogTextsOfReceipts(of));
+    const right = logs.map((log, place) => {
+      const transactionHash: Hex = `0x${(height * 100 + place).toString(16).padStart(64, '0')}`;
+      const position = { blockNumber: BigInt(height), blockHash: of.hash, timestamp: of.timestamp };
+      const text = JSON.stringify(logForms({ ...position, transactionHash, transactionIndex: place })(log, place));
+      return { transaction_place: place, text, parts: [...new Set([log.address, ...log.topics])].toSorted() };
+    });
+    const sorted = texts.map((one) => ({ ...one, parts: [...new Set(one.parts)].toSorted() }));
+    expect(sorted.toSorted((a, b) => a.transaction_place - b.transaction_place)).toEqual(right);
+    expect(await runQuery(loaded.reading, new LogTextsOfReceipts({ ...of, place: 1 }))).toHaveLength(
+      logs.length > 1 ? 1 : 0,
+    );
   }
 });
 

@@ -67,20 +67,26 @@ export function send(response: ServerResponse, status: number, body?: string, he
   response.writeHead(status, { ...type, ...headers }).end(body);
 }
 
-/** Bytes of a long body that are sent in one go. */
-const bytesInPiece = 64 * 1024;
+/** Characters of a long body that are encoded and sent in one go. */
+const charactersInPiece = 64 * 1024;
 
 /** The same for a body that may be long: other requests are answered while it is sent, as fast as its client reads. */
 export async function sendInTurns(response: ServerResponse, status: number, body: string): Promise<void> {
-  if (body.length <= bytesInPiece) return send(response, status, body);
-  const bytes = Buffer.from(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length });
+  if (body.length <= charactersInPiece) return send(response, status, body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   const rest = createYielding();
-  for (let at = 0; at < bytes.length && !response.destroyed; at += bytesInPiece) {
+  for (let at = 0, end = 0; at < body.length && !response.destroyed; at = end) {
     await rest();
-    if (!response.write(bytes.subarray(at, at + bytesInPiece))) await drained(response);
+    end = at + charactersInPiece;
+    if (isBetweenHalves(body, end)) end += 1;
+    if (!response.write(body.slice(at, end))) await drained(response);
   }
   response.end();
+}
+
+/** Returns whether a character of two halves is cut by an end there. */
+function isBetweenHalves(text: string, end: number): boolean {
+  return (text.codePointAt(end - 1) ?? 0) > 0xff_ff;
 }
 
 /** Resolves once what was written is taken, or the connection has closed. */

@@ -49,6 +49,53 @@ export async function logsOfReceipts({ db, schemas }: Reading, { number, place }
     .execute();
 }
 
+/**
+ * The logs of a transaction as the JSON of `eth_getTransactionReceipt` shows them, without the brackets around them;
+ * `parts` are the addresses and topics in them, each once: what its bloom is made of.
+ */
+export type ReceiptLogsText = Readonly<{ transaction_place: number; text: string; parts: readonly `0x${string}`[] }>;
+
+/**
+ * The logs of a block that has some, by transaction, of all of them or of the one at `place`; hash and time (in
+ * seconds) are of the block.
+ *
+ * PostgreSQL writes the JSON: thousands of rows become as many objects nowhere, and other reads do not wait for that.
+ */
+export class LogTextsOfReceipts extends Query<
+  Readonly<{ number: number; hash: string; timestamp: bigint; place?: number | undefined }>,
+  readonly ReceiptLogsText[]
+> {}
+
+const hexOf = (column: string) => sql`encode(${sql.ref(column)}, 'hex')`;
+const quoted = (column: string) => sql`'"0x' || ${hexOf(column)} || '"'`;
+
+/** Answers `LogTextsOfReceipts`. */
+export async function logTextsOfReceipts(
+  { db, schemas }: Reading,
+  { number, hash, timestamp, place }: LogTextsOfReceipts['asked'],
+): Promise<ReceiptLogsText[]> {
+  const beforeHash = `","blockNumber":"0x${number.toString(16)}","transactionHash":"0x`;
+  const beforeIndex = `","blockHash":"${hash}","blockTimestamp":"0x${timestamp.toString(16)}","logIndex":"0x`;
+  const text = sql`concat('{"address":"0x', ${hexOf('address')},
+    '","topics":[', concat_ws(',', ${sql.join(topicColumns.map(quoted))}), '],"data":"0x', ${hexOf('data')},
+    ${beforeHash}::text, ${hexOf('transaction')}, '","transactionIndex":"0x', to_hex(transaction_place),
+    ${beforeIndex}::text, to_hex(place), '","removed":false}')`;
+  const parts = ['address', ...topicColumns].map((column) => sql`string_agg(distinct ${hexOf(column)}, ',')`);
+  const rows = await db
+    .withSchema(schemas.blocks)
+    .selectFrom('block_logs')
+    .select([
+      'transaction_place',
+      sql<string>`string_agg(${text}, ',' order by place)`.as('text'),
+      sql<string>`concat_ws(',', ${sql.join(parts)})`.as('parts'),
+    ])
+    .where('number', '=', number)
+    .$if(place !== undefined, (logs) => logs.where('transaction_place', '=', place ?? 0))
+    .groupBy('transaction_place')
+    .execute();
+  return rows.map((row) => ({ ...row, parts: row.parts.split(',').map((part) => `0x${part}` as const) }));
+}
+
 /** Answers `LogsMatching`. */
 export async function matchingLogs(reading: Reading, search: LogSearch) {
   const { most } = search;

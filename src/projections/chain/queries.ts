@@ -2,7 +2,15 @@ import type { RowOf } from '../columns.ts';
 import { answered, Query } from '../query.ts';
 import type { Reading } from '../reading.ts';
 import type { blockTable, blockTransactions } from './block-tables.ts';
-import { bytea, LogsMatching, LogsOfReceipts, logsOfReceipts, matchingLogs } from './log-queries.ts';
+import {
+  bytea,
+  LogsMatching,
+  LogsOfReceipts,
+  LogTextsOfReceipts,
+  logsOfReceipts,
+  logTextsOfReceipts,
+  matchingLogs,
+} from './log-queries.ts';
 
 const headColumns = ['number', 'hash', 'header', 'timestamp', 'transaction_count', 'size_bytes'] as const;
 
@@ -56,6 +64,7 @@ export const blockQueries = [
   answered(TransactionsOfBlock, transactionsOfBlock),
   answered(LogsMatching, matchingLogs),
   answered(LogsOfReceipts, logsOfReceipts),
+  answered(LogTextsOfReceipts, logTextsOfReceipts),
 ];
 
 function headsIn({ db, schemas }: Reading) {

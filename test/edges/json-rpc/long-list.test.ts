@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { resultInTurns, resultText } from '../../../src/edges/json-rpc/answers.ts';
-import { jsonInTurns, LongList } from '../../../src/edges/json-rpc/long-list.ts';
+import { jsonInTurns, JsonText, LongList } from '../../../src/edges/json-rpc/long-list.ts';
 
 const row = (at: number): object => ({ at, topics: ['0x1', '0x2'], none: undefined, text: '"\u2028\ud83d' });
 
@@ -15,6 +15,10 @@ test('jsonInTurns writes what JSON.stringify does, whatever is long', async () =
       expect(await jsonInTurns(whole)).toBe(plain);
       expect(await jsonInTurns(lazy)).toBe(plain);
       expect(JSON.stringify(lazy)).toBe(plain);
+      const written = { ...whole, list: new JsonText(JSON.stringify(list)) };
+      expect(await jsonInTurns(written)).toBe(plain);
+      expect(await jsonInTurns([written, new JsonText('[]')])).toBe(`[${plain},[]]`);
+      expect(JSON.stringify(written)).toBe(plain);
       expect(await jsonInTurns([undefined, ...list, lazy, new Date(0)])).toBe(
         JSON.stringify([undefined, ...list, whole, new Date(0)]),
       );

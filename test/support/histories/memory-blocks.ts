@@ -1,5 +1,6 @@
 import { bytesToHex } from '@ethereumjs/util';
 import { LRUCache } from 'lru-cache';
+import { receiptForm } from '../../../src/edges/evm/chain/block-contents.ts';
 import { readBlock, readHeader } from '../../../src/edges/evm/executor/blocks.ts';
 import type { UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
 import type { Forks } from '../../../src/edges/evm/executor/forks.ts';
@@ -12,6 +13,7 @@ import {
   type ChainLog,
   type ChainReceipt,
   headOf,
+  type ReceiptForm,
   type ChainLogSearch,
 } from '../../../src/edges/evm/chain/chain-blocks.ts';
 
@@ -94,6 +96,10 @@ export class MemoryBlocks implements ChainBlocks {
       return receipt;
     });
     return Promise.resolve(wanted === undefined ? all : all.slice(wanted, wanted + 1));
+  }
+
+  async receiptForms(head: BlockHead, wanted?: number): Promise<readonly ReceiptForm[]> {
+    return (await this.receipts(head, wanted)).map((receipt) => receiptForm(head, receipt));
   }
 
   logs({ from, to, addresses, topics, most }: ChainLogSearch): ReturnType<ChainBlocks['logs']> {

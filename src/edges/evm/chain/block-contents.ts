@@ -1,14 +1,14 @@
-import { createYielding } from '../../../kit/yielding.ts';
-import { LongList } from '../../json-rpc/long-list.ts';
+import { type JsonText, LongList } from '../../json-rpc/long-list.ts';
 import { quantity as hex } from '../executor/block-forms.ts';
-import type { ChainBlocks, BlockHead, ChainReceipt } from './chain-blocks.ts';
+import type { ExecutedLog } from '../executor/outcome.ts';
+import type { BlockHead, ChainBlocks, ChainReceipt, ReceiptForm } from './chain-blocks.ts';
 import { formOfLog, logForms } from './log-form.ts';
-import type { BlockContents, ReceiptForm } from './news.ts';
+import type { BlockContents } from './news.ts';
 
 /** What blocks hold, as it is shown. */
-export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): BlockContents {
+export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receiptForms'>): BlockContents {
   return {
-    receipts: (head) => receiptsOf(blocks, head),
+    receipts: (head) => blocks.receiptForms(head),
     logs: async ({ number }) => {
       const logs = await blocks.logs({ from: number, to: number, addresses: [], topics: [] });
       return 'exceeds' in logs ? [] : logs.map(formOfLog);
@@ -17,10 +17,20 @@ export function contentsOf(blocks: Pick<ChainBlocks, 'logs' | 'receipts'>): Bloc
 }
 
 /** A receipt as `eth_getTransactionReceipt` shows it. */
-export function receiptForm({ number, hash: blockHash, fields }: BlockHead, receipt: ChainReceipt): ReceiptForm {
-  const { index, firstLog, succeeded, stateRoot, blobGas } = receipt;
-  const position = { blockNumber: number, blockHash, timestamp: fields.timestamp };
-  const show = logForms({ ...position, transactionHash: receipt.hash, transactionIndex: index });
+export function receiptForm(head: BlockHead, receipt: ChainReceipt): ReceiptForm {
+  const { index: transactionIndex, firstLog, hash: transactionHash } = receipt;
+  const position = { blockNumber: head.number, blockHash: head.hash, timestamp: head.fields.timestamp };
+  const show = logForms({ ...position, transactionHash, transactionIndex });
+  return receiptFormWith(new LongList(receipt.logs, (log, at) => show(log, firstLog + at)), head, receipt);
+}
+
+/** The same with logs that have their form already. */
+export function receiptFormWith(
+  logs: LongList<ExecutedLog> | JsonText,
+  { number, hash: blockHash }: BlockHead,
+  receipt: Omit<ChainReceipt, 'logs'>,
+): ReceiptForm {
+  const { index, succeeded, stateRoot, blobGas } = receipt;
   return {
     blockHash,
     blockNumber: hex(number),
@@ -29,7 +39,7 @@ export function receiptForm({ number, hash: blockHash, fields }: BlockHead, rece
     effectiveGasPrice: hex(receipt.effectiveGasPrice),
     from: receipt.from,
     gasUsed: hex(receipt.gasUsed),
-    logs: new LongList(receipt.logs, (log, at) => show(log, firstLog + at)),
+    logs,
     logsBloom: receipt.logsBloom,
     to: receipt.to ?? null,
     transactionHash: receipt.hash,
@@ -38,15 +48,4 @@ export function receiptForm({ number, hash: blockHash, fields }: BlockHead, rece
     ...(stateRoot === undefined ? { status: succeeded === true ? '0x1' : '0x0' } : { root: stateRoot }),
     ...(blobGas && { blobGasPrice: hex(blobGas.price), blobGasUsed: hex(blobGas.used) }),
   };
-}
-
-/** The receipts of a block, in the order of its transactions. */
-export async function receiptsOf(blocks: Pick<ChainBlocks, 'receipts'>, head: BlockHead): Promise<ReceiptForm[]> {
-  const forms: ReceiptForm[] = [];
-  const rest = createYielding();
-  for (const receipt of await blocks.receipts(head)) {
-    await rest();
-    forms.push(receiptForm(head, receipt));
-  }
-  return forms;
 }

@@ -39,6 +39,9 @@ export type BlockOutline = Readonly<{
 export type ChainReceipt = Omit<ExecutedTransaction, 'receipt' | 'returned' | 'error'> &
   Readonly<{ index: number; firstLog: number }>;
 
+/** A receipt as JSON-RPC shows it. */
+export type ReceiptForm = Readonly<Record<string, unknown> & { transactionHash: string }>;
+
 /** A log, and where it lies. */
 export type ChainLog = ExecutedLog &
   Readonly<{
@@ -82,6 +85,8 @@ export type ChainBlocks = Readonly<{
   body: (head: BlockHead) => Promise<ChainBody>;
   /** Of all transactions of a block, or of one. */
   receipts: (head: BlockHead, index?: number) => Promise<readonly ChainReceipt[]>;
+  /** The same as JSON-RPC shows them. */
+  receiptForms: (head: BlockHead, index?: number) => Promise<readonly ReceiptForm[]>;
   /** Logs oldest first, or which bound they exceed. */
   logs: (search: ChainLogSearch) => Promise<readonly ChainLog[] | Readonly<{ exceeds: keyof ChainLogBounds }>>;
 }>;

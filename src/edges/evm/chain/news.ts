@@ -1,9 +1,6 @@
 import type { TypedTransaction } from '@ethereumjs/tx';
-import type { BlockHead } from './chain-blocks.ts';
+import type { BlockHead, ReceiptForm } from './chain-blocks.ts';
 import type { LogForm } from './log-form.ts';
-
-/** A receipt as JSON-RPC shows it. */
-export type ReceiptForm = Readonly<Record<string, unknown> & { transactionHash: string }>;
 
 /** Reads the contents of a block in the form of the RPC; called only where a subscriber needs them. */
 export type BlockContents = Readonly<{

@@ -12,7 +12,12 @@ import {
   TransactionsOfBlock,
 } from '../../../projections/chain/queries.ts';
 import { blockOf } from '../../../projections/chain/rlp.ts';
-import { LogsMatching, LogsOfReceipts, type LogRow } from '../../../projections/chain/log-queries.ts';
+import {
+  LogsMatching,
+  LogsOfReceipts,
+  LogTextsOfReceipts,
+  type LogRow,
+} from '../../../projections/chain/log-queries.ts';
 import type { Query } from '../../../projections/query.ts';
 import { runQuery } from '../../bus.ts';
 import type { Reader } from '../../../engine/models/read/reading.ts';
@@ -23,7 +28,7 @@ import type { StateReads } from '../workers/state-reads.ts';
 import type { ChainBlocks, ChainBody, BlockHead, ChainLog } from './chain-blocks.ts';
 import { headOf } from './chain-blocks.ts';
 import { openingItem } from './opening-item.ts';
-import { receiptsOfRows } from './read-receipts.ts';
+import { receiptFormsOfRows, receiptsOfRows } from './read-receipts.ts';
 
 /** Where blocks are read from: the read model, and the state for the first one, which is in no fact. */
 export type BlockSources = Readonly<{
@@ -78,6 +83,15 @@ export function readModelBlocks({ reader, reads, forks }: BlockSources): ChainBl
         await runQuery(reading, new LogsOfReceipts(of)),
       ]);
       return await receiptsOfRows(head, rows, logs);
+    },
+    receiptForms: async (head, place) => {
+      if (head.transactions === 0) return [];
+      const of = { number: Number(head.number), place };
+      const [rows, texts] = await reader.read(async (reading) => [
+        await runQuery(reading, new TransactionsOfBlock(of)),
+        await runQuery(reading, new LogTextsOfReceipts({ ...of, hash: head.hash, timestamp: head.fields.timestamp })),
+      ]);
+      return await receiptFormsOfRows(head, rows, texts);
     },
     logs: async ({ from, to, ...search }) => {
       const match = await query(new LogsMatching({ ...search, from: Number(from), to: Number(to) }));

@@ -1,10 +1,12 @@
 import { bytesToHex, hexToBytes } from '@ethereumjs/util';
 import { Bloom, encodeReceipt } from '@ethereumjs/vm';
 import { createYielding } from '../../../kit/yielding.ts';
-import type { ReceiptLogRow } from '../../../projections/chain/log-queries.ts';
+import type { ReceiptLogRow, ReceiptLogsText } from '../../../projections/chain/log-queries.ts';
 import type { TransactionRow } from '../../../projections/chain/queries.ts';
 import type { ExecutedLog, Hex } from '../executor/outcome.ts';
-import type { BlockHead, ChainReceipt } from './chain-blocks.ts';
+import { JsonText } from '../../json-rpc/long-list.ts';
+import { receiptFormWith } from './block-contents.ts';
+import type { BlockHead, ChainReceipt, ReceiptForm } from './chain-blocks.ts';
 
 /**
  * Receipts of rows, with the logs of theirs among `logs`.
@@ -23,10 +25,26 @@ export async function receiptsOfRows(
   for (const row of rows) {
     await rest();
     const own = (byTransaction.get(row.place) ?? []).map(executedLog);
-    const bloom = head.transactions === 1 ? head.fields.logsBloom : await bloomOf(own);
-    receipts.push(receiptOf(row, own, bytesToHex(bloom)));
+    const bloom = head.transactions === 1 ? head.fields.logsBloom : await bloomOf(partsOf(own));
+    receipts.push({ ...receiptOf(row, bytesToHex(bloom)), logs: own });
   }
   return receipts;
+}
+
+/** The same as JSON-RPC shows them, with the text of their logs among `texts`. */
+export async function receiptFormsOfRows(
+  head: BlockHead,
+  rows: readonly TransactionRow[],
+  texts: readonly ReceiptLogsText[],
+): Promise<readonly ReceiptForm[]> {
+  const byTransaction = new Map(texts.map((one) => [one.transaction_place, one]));
+  const forms: ReceiptForm[] = [];
+  for (const row of rows) {
+    const { text = '', parts = [] } = byTransaction.get(row.place) ?? {};
+    const bloom = head.transactions === 1 ? head.fields.logsBloom : await bloomOf(parts);
+    forms.push(receiptFormWith(new JsonText(`[${text}]`), head, receiptOf(row, bytesToHex(bloom))));
+  }
+  return forms;
 }
 
 /** A receipt as the receipts' root counts it; one of before Byzantium holds the state's root. */
@@ -54,7 +72,7 @@ export function encodedReceipt({
   return encodeReceipt({ ...common, ...outcome }, type as 0 | 1 | 2 | 3 | 4);
 }
 
-function receiptOf(row: TransactionRow, logs: readonly ExecutedLog[], logsBloom: Hex): ChainReceipt {
+function receiptOf(row: TransactionRow, logsBloom: Hex): Omit<ChainReceipt, 'logs'> {
   return {
     hash: row.hash,
     type: row.type,
@@ -67,7 +85,6 @@ function receiptOf(row: TransactionRow, logs: readonly ExecutedLog[], logsBloom:
     cumulativeGasUsed: BigInt(row.cumulative_gas_used),
     effectiveGasPrice: BigInt(row.effective_gas_price),
     blobGas: undefined,
-    logs,
     logsBloom,
     index: row.place,
     firstLog: row.first_log,
@@ -79,13 +96,17 @@ function executedLog({ address, topic0, topic1, topic2, topic3, data }: ReceiptL
 }
 
 /** The address of a contract and the topics of its events occur again and again: each is hashed once. */
-async function bloomOf(logs: readonly ExecutedLog[]): Promise<Uint8Array> {
-  const bloom = new Bloom();
+function partsOf(logs: readonly ExecutedLog[]): ReadonlySet<Hex> {
   const parts = new Set<Hex>();
   for (const { address, topics } of logs) {
     parts.add(address);
     for (const topic of topics) parts.add(topic);
   }
+  return parts;
+}
+
+async function bloomOf(parts: Iterable<Hex>): Promise<Uint8Array> {
+  const bloom = new Bloom();
   const rest = createYielding();
   for (const part of parts) {
     await rest();

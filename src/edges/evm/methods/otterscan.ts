@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { receiptsOf } from '../chain/block-contents.ts';
 import type { BlockHead } from '../chain/chain-blocks.ts';
 import { blockForm, headForm, quantity as hex } from '../executor/block-forms.ts';
 import type { CallFrame } from '../executor/call-frames.ts';
@@ -90,7 +89,7 @@ async function transactionsOf(context: MethodContext, at: bigint, page: number, 
   const all = full['transactions'] as readonly Readonly<Record<string, unknown>>[];
   const end = Math.max(0, all.length - page * size);
   const start = Math.max(0, end - size);
-  const receipts = (await receiptsOf(blocks, head)).slice(start, end);
+  const receipts = (await blocks.receiptForms(head)).slice(start, end);
   return {
     fullblock: {
       ...full,

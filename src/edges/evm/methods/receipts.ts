@@ -5,7 +5,6 @@ import { wait } from '../../../kit/wait.ts';
 import { LongList } from '../../json-rpc/long-list.ts';
 import { RpcError } from '../../json-rpc/rpc-error.ts';
 import type { Hex } from '../executor/outcome.ts';
-import { receiptForm, receiptsOf } from '../chain/block-contents.ts';
 import { formOfLog } from '../chain/log-form.ts';
 import { address, blockId, bytes, hash, quantity } from '../rpc/forms.ts';
 import { type Method, method, type MethodContext } from '../rpc/registry.ts';
@@ -16,8 +15,8 @@ const receiptSchema = Type.Object({ transactionHash: hash, blockHash: hash, cumu
 
 async function receiptOf({ blocks }: MethodContext, wanted: string): Promise<unknown> {
   const match = await blocks.ofTransaction(wanted);
-  const [receipt] = match ? await blocks.receipts(match.head, match.index) : [];
-  return match && receipt && receiptForm(match.head, receipt);
+  const [receipt] = match ? await blocks.receiptForms(match.head, match.index) : [];
+  return receipt;
 }
 
 /** How soon a receipt is read again where no block is reported. */
@@ -89,7 +88,7 @@ export const receiptMethods: readonly Method[] = [
     result: Type.Union([Type.Null(), Type.Array(receiptSchema)]),
     handler: async (context, id) => {
       const hit = await blockOf(context, id);
-      return hit && (await receiptsOf(context.blocks, hit));
+      return hit && (await context.blocks.receiptForms(hit));
     },
   }),
   method({
