@@ -37,6 +37,22 @@ export function expected(history: readonly Recorded[]): SmallTables {
   };
 }
 
+/** Counts the nodes that are listed after the first facts of a history, ever more of them: each is folded once. */
+export function countListed(): (history: readonly Recorded[], upTo: number) => number {
+  const kept = new Map<string, Row | null>();
+  let folded = 0;
+  return (history, upTo) => {
+    for (const { fact } of history.slice(folded, upTo)) {
+      for (const { key, next } of touchesOf(small, fact)) {
+        const row = next(kept.get(key) ?? undefined);
+        kept.set(key, row && stored(row));
+      }
+    }
+    folded = upTo;
+    return [...kept.values()].filter((row) => row !== null).length;
+  };
+}
+
 const nothing = { touched: null, account: null, weight: null, score: null, odd: null, notes: null, last: null };
 
 /** PostgreSQL's text holds neither NUL nor half a character. */
