@@ -50,5 +50,7 @@ async function makeBundle(node, folder) {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== 0) throw new Error(`The dependencies could not be bundled:\n${output.trim()}`);
+  if (code === 0) return;
+  const reason = output.split('\n').find((line) => /^\w*Error\b/.test(line)) ?? output.trim();
+  throw new Error(`The dependencies could not be bundled (${reason})`);
 }
