@@ -13,6 +13,10 @@ import { build } from 'esbuild';
 const [folder] = process.argv.slice(2);
 const names = JSON.parse(await readFile(new URL('bundled.json', import.meta.url), 'utf8'));
 
+/** Packages that Nest would use if they were installed; it asks for them as it runs. */
+const optional = ['microservices', 'platform-express', 'websockets'].map((name) => `@nestjs/${name}`);
+const external = [...optional, 'class-transformer', 'class-validator', 'pino'];
+
 /** A package of CommonJS may ask for modules of Node as it runs. */
 const banner = `import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);`;
 
@@ -32,6 +36,7 @@ try {
     format: 'esm',
     platform: 'node',
     target: 'node22',
+    external,
     legalComments: 'none',
     logLevel: 'error',
     banner: { js: banner },
