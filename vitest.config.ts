@@ -39,6 +39,9 @@ export default defineConfig({
           name: 'parts',
           include: ['test/**/*.test.ts'],
           exclude: [...e2e, clients, '**/node_modules/**'],
+          setupFiles: ['test/support/each-file.ts'],
+          // What is new at a time is more than in the program: a larger place for it is looked through less often.
+          execArgv: ['--min-semi-space-size=32', '--max-semi-space-size=64'],
           isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },

@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest';
+import { removeNetworks } from './programs/servers.ts';
+
+afterAll(removeNetworks);
