@@ -14,7 +14,7 @@ export type Field = Readonly<{
   stub: ChainStub;
   supervised: Supervised;
   random: Random;
-  /** Resolves in the middle of what is named; gives back how to end that. */
+  /** Lets the chain go on, and resolves in the middle of what is named; gives back how to end that. */
   moment: (moment: Moment) => Promise<Over>;
   /** Waits until the program is ready and tells of what the chain has registered by now. */
   untilHealed: () => Promise<void>;
@@ -66,7 +66,10 @@ export async function openField(options: FieldOptions): Promise<Field> {
       stub,
       supervised,
       random,
-      moment: (moment) => awaitMoment(moment, { program: supervised.program(), stub, random }),
+      moment: (moment) => {
+        world.goOn();
+        return awaitMoment(moment, { program: supervised.program(), stub, random });
+      },
       untilHealed: () => untilHealed(supervised, stub),
       look: async () => {
         await witness.look(supervised.program().instance);

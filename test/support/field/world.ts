@@ -8,6 +8,7 @@ export type World = Readonly<{
   stub: ChainStub;
   /** Lets no further block come until `goOn`. */
   standStill: () => void;
+  /** Lets blocks come, so many at most: where everything takes longer, there is no more to read for it. */
   goOn: () => void;
   end: () => Promise<void>;
 }>;
@@ -15,6 +16,7 @@ export type World = Readonly<{
 /** So many blocks are there before the first start, so that the first fill is harmed as well. */
 const blocksBefore = 60;
 const blockEachMs = 300;
+const blocksAtOnce = 20;
 
 /** Begins a world; it goes on at once. */
 export async function createWorld(seed: number): Promise<World> {
@@ -26,7 +28,11 @@ export async function createWorld(seed: number): Promise<World> {
   const standStill = (): void => clearInterval(growth);
   const goOn = (): void => {
     standStill();
-    growth = setInterval(() => growing.grow(), blockEachMs);
+    const last = stub.chain.height + blocksAtOnce;
+    growth = setInterval(() => {
+      growing.grow();
+      if (stub.chain.height >= last) standStill();
+    }, blockEachMs);
   };
   goOn();
   return {
