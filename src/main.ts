@@ -28,7 +28,9 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
   const run = async (): Promise<void> => {
     phases.unshift(await startTraces(config, logger));
     await assertPortsFree(plannedPorts(config));
-    const [servers, roles] = await Promise.all([startServers(config, logger, reported), configuredRoles(config)]);
+    const loading = configuredRoles(config);
+    loading.catch(() => undefined);
+    const servers = await startServers(config, logger, reported);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });
     const context = await openStores(config, servers, { logger, signal });
     const { broker, pools } = context;
@@ -36,7 +38,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
 
     for (const missed of config.areRolesNamed ? [] : missedRoles(config.roles)) logger.warn(missed);
     const parts: Part[] = [];
-    for await (const part of startRoles(context, roles, parts)) {
+    for await (const part of startRoles(context, await loading, parts)) {
       parts.push(part);
       phases.unshift({ name: part.name, capMs: 10_000, run: part.stop });
     }
