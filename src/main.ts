@@ -29,6 +29,7 @@ export async function main(config: Config, logger: Logger, { json }: { json: boo
     phases.unshift(await startTraces(config, logger));
     await assertPortsFree(plannedPorts(config));
     const loading = configuredRoles(config);
+    // Roles that cannot be loaded end the start further down, once it knows of the servers that it has to stop.
     loading.catch(() => undefined);
     const servers = await startServers(config, logger, reported);
     phases.unshift({ name: 'embedded servers', capMs: 15_000, run: servers.stop });

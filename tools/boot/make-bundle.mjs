@@ -13,7 +13,10 @@ import { build } from 'esbuild';
 const [folder] = process.argv.slice(2);
 const names = JSON.parse(await readFile(new URL('bundled.json', import.meta.url), 'utf8'));
 
-/** Packages that Nest would use if they were installed; it asks for them as it runs. */
+/**
+ * What stays outside: packages that Nest would use if they were installed, which it asks for as it runs, and the
+ * logger, whose threads run files of its own.
+ */
 const optional = ['microservices', 'platform-express', 'websockets'].map((name) => `@nestjs/${name}`);
 const external = [...optional, 'class-transformer', 'class-validator', 'pino'];
 
