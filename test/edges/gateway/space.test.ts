@@ -1,8 +1,10 @@
+import { appendFileSync } from 'node:fs';
 import { statfs, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSpace, roomCheck } from '../../../src/edges/gateway/intake/space.ts';
 import { freshFolder } from '../../support/programs/fresh-folder.ts';
@@ -65,6 +67,23 @@ describe('room on the volume', () => {
     await extendTo(1_000);
     await space.reserve(file, 900, 'upload');
     await expect(space.require(1, 'upload')).rejects.toMatchObject(full);
+  });
+
+  it('counts bytes that come while it is asked for once', { tags: ['S3.limits.space'] }, async () => {
+    const { folder, remove } = freshFolder();
+    onTestFinished(remove);
+    const space = createSpace(folder, 1_000_000);
+    const file = path.join(folder, 'one');
+    await space.reserve(file, 900_000, 'upload');
+    for (let round = 0; round < 20; round++) {
+      await writeFile(file, '');
+      const asked = space.require(100_000, 'upload').then(() => 'let in', String);
+      for (let size = 0; size < 900_000; size += 30_000) {
+        appendFileSync(file, Buffer.alloc(30_000));
+        await nextTurn();
+      }
+      expect(await asked).toBe('let in');
+    }
   });
 
   it('is warned of by /readyz once it is gone, until there is some again', { tags: ['S3.limits.space'] }, async () => {

@@ -43,6 +43,9 @@ const downloadShare = 0.75;
 const [promiseMs, promiseRate] = [60_000, 2 ** 20];
 
 type Claim = Readonly<{ file: string; use: Use }> & { bytes: number; promised: number; action?: string };
+/** A claim, and the sizes that its file and the part of it have. */
+type ReservedFile = Readonly<Claim & { sizes: readonly number[] }>;
+type ReservedFiles = ReadonlyMap<string, ReservedFile>;
 type Held = Readonly<{ all: number; fetched: number }>;
 
 /**
@@ -58,18 +61,19 @@ export function createSpace(folder: string, mostBytes: number | undefined, proce
   // One after the other: a request that is refused in the end reserves nothing meanwhile.
   const oneAtATime = pLimit(1);
   const check = async (use: Use, more: number, claim?: Claim): Promise<void> => {
-    const coming = await comingBytes(claims, partOf);
-    const needed = more + (claim ? await lackingOf(claim, partOf) : 0);
+    const { bavail, blocks, bsize } = await statfs(folder);
+    const reserved = await reservedFiles(claims, partOf);
+    const coming = sumOf(reserved.values(), lackingOf);
+    const needed = more + (claim ? lackingOf({ ...claim, sizes: reserved.get(claim.file)?.sizes ?? [] }) : 0);
     const fit = (room: number, where: string): void => requireRoom(needed, room, where);
     if (mostBytes !== undefined) {
-      const held = await bytesIn(folder);
+      const held = await bytesIn(folder, reserved, partOf);
       fit(mostBytes - coming.all - held.all - more + needed, 'for files under way');
-      const fetchedBytes = coming.fetched + held.fetched + more - needed;
-      if (use === 'download') fit(mostBytes * downloadShare - fetchedBytes, 'for files that are fetched');
+      const room = mostBytes * downloadShare - coming.fetched - held.fetched - more + needed;
+      if (use === 'download') fit(room, 'for files that are fetched');
     }
-    const { bavail, blocks, bsize } = await statfs(folder);
-    const stored = bytesLeftFree(blocks * bsize) * (use === 'download' ? 2 : 1);
-    fit(bavail * bsize - stored - coming.all - more + needed, 'on the disk');
+    const kept = bytesLeftFree(blocks * bsize) * (use === 'download' ? 2 : 1);
+    fit(bavail * bsize - kept - coming.all - more + needed, 'on the disk');
   };
   return {
     partOf,
@@ -138,36 +142,49 @@ export function inSteps({ extendTo }: Reservation, declared: number): (bytes: nu
   };
 }
 
-/** What reserved files still lack. */
-async function comingBytes(claims: ReadonlySet<Claim>, partOf: Space['partOf']): Promise<Held> {
+/**
+ * The largest claim of each file. A file that grows is measured once, and after its volume: what is written meanwhile
+ * counts neither twice nor as both used and coming.
+ */
+async function reservedFiles(claims: ReadonlySet<Claim>, partOf: Space['partOf']): Promise<ReservedFiles> {
   const largest = new Map<string, Claim>();
   for (const claim of claims) {
     const other = largest.get(claim.file);
     if (!other || sizeIn(other) < sizeIn(claim)) largest.set(claim.file, claim);
   }
+  const measured = [...largest].map(async ([file, claim]) => {
+    const sizes = await Promise.all([sizeOf(file), sizeOf(partOf(file))]);
+    return [file, { ...claim, sizes }] as const;
+  });
+  return new Map(await Promise.all(measured));
+}
+
+function sizeIn({ bytes, promised }: Pick<Claim, 'bytes' | 'promised'>): number {
+  return Math.max(bytes, promised);
+}
+
+/** What a reserved file does not have yet. */
+function lackingOf(file: ReservedFile): number {
+  return Math.max(0, sizeIn(file) - Math.max(0, ...file.sizes));
+}
+
+function sumOf(files: Iterable<ReservedFile>, bytesOf: (file: ReservedFile) => number): Held {
   let [all, fetched] = [0, 0];
-  for (const claim of largest.values()) {
-    const lacking = await lackingOf(claim, partOf);
-    all += lacking;
-    if (claim.use === 'download') fetched += lacking;
+  for (const file of files) {
+    const bytes = bytesOf(file);
+    all += bytes;
+    if (file.use === 'download') fetched += bytes;
   }
   return { all, fetched };
 }
 
-function sizeIn({ bytes, promised }: Claim): number {
-  return Math.max(bytes, promised);
-}
-
-async function lackingOf(claim: Claim, partOf: Space['partOf']): Promise<number> {
-  const { file } = claim;
-  return Math.max(0, sizeIn(claim) - Math.max(await sizeOf(file), await sizeOf(partOf(file))));
-}
-
-/** Bytes of all files below a folder, and of those among them that were fetched. */
-async function bytesIn(folder: string): Promise<Held> {
-  let [all, fetched] = [0, 0];
+/** Bytes of all files below a folder, and of those among them that were fetched; reserved ones as measured. */
+async function bytesIn(folder: string, reserved: ReservedFiles, partOf: Space['partOf']): Promise<Held> {
+  const measured = new Set([...reserved.keys()].flatMap((file) => [file, partOf(file)]));
+  let { all, fetched } = sumOf(reserved.values(), ({ sizes }) => sizes.reduce((a, b) => a + b, 0));
   for (const name of await readdir(folder, { recursive: true })) {
-    const size = await sizeOf(path.join(folder, name));
+    const file = path.join(folder, name);
+    const size = measured.has(file) ? 0 : await sizeOf(file);
     all += size;
     if (name.startsWith('fetched')) fetched += size;
   }
