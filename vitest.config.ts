@@ -4,8 +4,11 @@ import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/longest-first.ts';
 
 const e2e = ['test/e2e/**/*.test.ts', 'test/infra/observed.test.ts'];
-/** Two complete programs at once, whose starts take long on a busy machine. */
-const ofPrograms = { maxWorkers: 2, sequence: { groupOrder: 1 }, testTimeout: 300_000, hookTimeout: 300_000 };
+/** What goes on by the clock while it waits, or gives way to everybody: beside another it takes thrice as long. */
+const alone = ['test/e2e/kills.test.ts', 'test/e2e/replay-readers.test.ts'];
+/** Complete programs take long to start on a busy machine. */
+const patient = { testTimeout: 300_000, hookTimeout: 300_000 };
+const twoAtOnce = { ...patient, maxWorkers: 2, sequence: { groupOrder: 2 } };
 const clients = 'test/clients/*.test.ts';
 
 /** The rows that tests name as their tags: `--tags-filter=S2.actions.limit` runs the tests of a row. */
@@ -17,8 +20,8 @@ const tags = readdirSync(lists)
 /**
  * One nats-server and one PostgreSQL per project. Tests of parts wait for those servers about a third of their time, so
  * three workers keep two cores busy; a worker loads a module once for all of its files, so no module of a test holds
- * what another file may see. Files that start complete programs come afterwards, two at a time, each in a process of
- * its own, and so do the clients of others, which are installed before.
+ * what another file may see. Files that start complete programs come afterwards, some alone, then the others two at a
+ * time, each in a process of its own, and so do the clients of others, which are installed before.
  */
 export default defineConfig({
   test: {
@@ -49,7 +52,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', include: e2e, ...ofPrograms },
+        test: { name: 'alone', include: alone, ...patient, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: e2e, exclude: [...alone, '**/node_modules/**'], ...twoAtOnce },
       },
       {
         extends: true,
@@ -57,7 +64,7 @@ export default defineConfig({
           name: 'clients',
           include: [clients],
           globalSetup: ['test/support/programs/install-clients.ts'],
-          ...ofPrograms,
+          ...twoAtOnce,
         },
       },
     ],

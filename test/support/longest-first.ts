@@ -4,9 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files of the longest time, in seconds on two busy cores: some are short, so that their size says nothing of it. */
 const longest: Readonly<Record<string, number>> = {
   'local-network.test.ts': 157,
-  'kills.test.ts': 146,
   'scaled-out.test.ts': 128,
-  'replay-readers.test.ts': 110,
   'ethereum.test.ts': 61,
   'store-kills.test.ts': 61,
   'corruptions.test.ts': 51,

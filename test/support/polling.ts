@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-const lookEveryMs = 25;
+/** Looks often at first, and seldom where something takes long: each look takes time from what it waits for. */
+const seldomMs = 100;
+const oftenMs = 25;
+
+/** The pause after a look, for whoever has waited so long already. */
+const pauseAfter = (waitedMs: number): number => Math.min(seldomMs, Math.max(oftenMs, waitedMs / 20));
 
 /**
  * Looks again and again until there is something to see, and gives it back; `undefined` and `false` are nothing.
@@ -12,7 +17,7 @@ export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs = 120_000,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs;
+  const began = performance.now();
   for (;;) {
     let cause: unknown;
     try {
@@ -21,8 +26,9 @@ export async function until<T>(
     } catch (caught) {
       cause = caught;
     }
-    if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}`, { cause });
-    await pause(lookEveryMs);
+    const waited = performance.now() - began;
+    if (waited > withinMs) throw new Error(`Waited in vain until ${what}`, { cause });
+    await pause(pauseAfter(waited));
   }
 }
 
@@ -32,13 +38,15 @@ export async function until<T>(
  * @example await eventually(() => expect(seen).toContain('a'))
  */
 export async function eventually<T>(check: () => Promise<T> | T): Promise<T> {
-  const deadline = performance.now() + 120_000;
+  const began = performance.now();
   for (;;) {
+    let waited: number;
     try {
       return await check();
     } catch (caught) {
-      if (performance.now() > deadline) throw caught;
+      waited = performance.now() - began;
+      if (waited > 120_000) throw caught;
     }
-    await pause(lookEveryMs);
+    await pause(pauseAfter(waited));
   }
 }

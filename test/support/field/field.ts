@@ -68,6 +68,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
       random,
       moment: (moment) => {
         world.goOn();
+        scribe.goOn();
         return awaitMoment(moment, { program: supervised.program(), stub, random });
       },
       untilHealed: () => untilHealed(supervised, stub),

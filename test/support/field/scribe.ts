@@ -10,6 +10,8 @@ import { openProgramLog } from '../programs/program-log.ts';
 /** Writes to the broker through the program's own appender all the while, and remembers every acknowledgement. */
 export type Scribe = Readonly<{
   acknowledged: () => number;
+  /** Writes often again for a while; later each writer does so a few times a second. */
+  goOn: () => void;
   /** Holds what is in the log against what was acknowledged: each once, at its place, none left out in between. */
   check: () => Promise<void>;
   /** Ends the writing; nothing is acknowledged any more. */
@@ -21,7 +23,10 @@ type Ack = Readonly<{ node: string; count: number }>;
 /** A network of its own, so that nobody else writes what is checked. */
 const network = 'scribe';
 const writers = 8;
-const betweenMs = 25;
+const oftenMs = 25;
+const seldomMs = 250;
+/** So many writes follow fast upon `goOn`: where everything takes longer, there is no more to check for it. */
+const oftenAtOnce = 400;
 
 /** Begins to write. Counts up on one entity per writer, each fact only where the one before it is the last. */
 export async function startScribe(nats: Instance['nats']): Promise<Scribe> {
@@ -32,6 +37,7 @@ export async function startScribe(nats: Instance['nats']): Promise<Scribe> {
   const due = new Map<number, Ack>();
   const places = new Map<number, string>();
   let acknowledged = 0;
+  let oftenUpTo = oftenAtOnce;
   const read = new Map<string, number>();
   let checkedTo = 0;
   const stopped = new AbortController();
@@ -39,7 +45,7 @@ export async function startScribe(nats: Instance['nats']): Promise<Scribe> {
   const write = async (node: string): Promise<void> => {
     let [count, expected] = [0, 0];
     while (!stopped.signal.aborted) {
-      await pause(betweenMs);
+      await pause(acknowledged < oftenUpTo ? oftenMs : seldomMs);
       try {
         const at = new Date().toISOString();
         const next = { kind: 'probe', entity: node, facts: [countedFact(node, count + 1)], expected } as const;
@@ -58,6 +64,9 @@ export async function startScribe(nats: Instance['nats']): Promise<Scribe> {
   const writing = Promise.all(Array.from({ length: writers }, (_, at) => write(`writer${at}`)));
   return {
     acknowledged: () => acknowledged,
+    goOn: () => {
+      oftenUpTo = acknowledged + oftenAtOnce;
+    },
     check: async () => {
       const promised = [...due];
       const found = await factsAfter(nats, checkedTo);
