@@ -69,7 +69,7 @@ describe('room on the volume', () => {
     await expect(space.require(1, 'upload')).rejects.toMatchObject(full);
   });
 
-  it('counts bytes that come while it is asked for once', { tags: ['S3.limits.space'] }, async () => {
+  it('counts once the bytes that come while it is asked for', { tags: ['S3.limits.space'] }, async () => {
     const { folder, remove } = freshFolder();
     onTestFinished(remove);
     const space = createSpace(folder, 1_000_000);

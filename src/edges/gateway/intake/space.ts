@@ -159,7 +159,7 @@ async function reservedFiles(claims: ReadonlySet<Claim>, partOf: Space['partOf']
   return new Map(await Promise.all(measured));
 }
 
-function sizeIn({ bytes, promised }: Pick<Claim, 'bytes' | 'promised'>): number {
+function sizeIn({ bytes, promised }: Claim): number {
   return Math.max(bytes, promised);
 }
 
