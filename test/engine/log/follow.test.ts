@@ -129,7 +129,7 @@ test('follow that verifies the last fact throws where a log that lost its end ha
   await log.append(actions(1, 3), cause);
   const { signal } = new AbortController();
   const batches = log.follow('ACTIONS', 0, { signal, verifiesLast: true })[Symbol.asyncIterator]();
-  expect((await batches.next()).value?.facts).toHaveLength(3);
+  for (let seen = 0; seen < 3;) seen += (await batches.next()).value?.facts.length ?? Number.NaN;
   await (await jetstreamManager(nc)).streams.delete(streamName('ACTIONS', network));
   await ensureStreams(nc, network);
   await log.append(actions(11, 15), cause);
