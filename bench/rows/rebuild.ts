@@ -1,3 +1,4 @@
+import { once as happening } from 'node:events';
 import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import type { AnyProjection } from '../../src/projections/all.ts';
@@ -5,7 +6,9 @@ import { availability } from '../../src/projections/fleet/availability.ts';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
 import { appendActions, appendProbes, connectTo, freshLog, probeOf } from '../log.ts';
-import type { Contender } from '../rounds.ts';
+import { startProgram } from '../reads/start-program.ts';
+import type { LateLog, LateRebuild } from '../rebuilds/late.ts';
+import { type Contender, median } from '../rounds.ts';
 import type { Row } from '../row.ts';
 import { openEmmett, openPonder } from '../systems.ts';
 
@@ -43,7 +46,80 @@ export function rows(context: Context): readonly Row[] {
       measure: async () =>
         context.inTurn('higher', await lives(), () => ponder(context, { events, rows: events / 3, kind: 'steps' })),
     },
+    ...lateRows(context),
   ];
+}
+
+/** A log four times as long, each action of which is finalized as many registrations later as in a quarter of it. */
+function lateRows(context: Context): readonly Row[] {
+  const longest = context.actions ?? context.size(2_000_000, 8_000);
+  const actionsOf = { quarter: longest / 4, whole: longest };
+  const measured = once(async () => {
+    const { config } = await context.postgres();
+    const took = { quarter: [] as LateRebuild[], whole: [] as LateRebuild[] };
+    for (let round = 1; round <= context.rounds; round += 1)
+      for (const size of ['quarter', 'whole'] as const) {
+        const log: LateLog = {
+          config,
+          network: `late_${size}_${round}`,
+          actions: actionsOf[size],
+          later: longest / 10,
+        };
+        const one = await lateRebuild(context, log);
+        took[size].push(one);
+        context.say(
+          `  ${size}: ${one.seconds.toFixed(1)} s, ${one.residentMiB.toFixed(0)} MiB, ${one.reads.toFixed(2)} reads of each fact`,
+        );
+      }
+    return (of: (one: LateRebuild) => number) => ({
+      quarter: median(took.quarter.map(of)),
+      whole: median(took.whole.map(of)),
+    });
+  });
+  const shape = { better: 'lower', isLong: true } as const;
+  return [
+    {
+      ...shape,
+      name: 'rebuild-late',
+      unit: 's',
+      peerName: 'four times as long as a quarter of the log takes',
+      target: { ratio: 0.87 },
+      measure: async () => {
+        const { quarter, whole } = (await measured())(({ seconds }) => seconds);
+        return { ours: whole, peer: 4 * quarter, ratio: (4 * quarter) / whole };
+      },
+    },
+    {
+      ...shape,
+      name: 'rebuild-late-memory',
+      unit: 'MiB',
+      peerName: 'a quarter of the log',
+      target: { ratio: 0.84 },
+      measure: async () => {
+        const { quarter, whole } = (await measured())(({ residentMiB }) => residentMiB);
+        return { ours: whole, peer: quarter, ratio: quarter / whole };
+      },
+    },
+    {
+      ...shape,
+      name: 'rebuild-late-reads',
+      unit: 'reads of each fact',
+      peerName: null,
+      target: { ours: 2.2 },
+      measure: async () => ({ ours: (await measured())(({ reads }) => reads).whole, peer: null, ratio: null }),
+    },
+  ];
+}
+
+async function lateRebuild(context: Context, log: LateLog): Promise<LateRebuild> {
+  const program = startProgram(context, '../rebuilds/late.ts', [JSON.stringify(log)]);
+  const [took] = (await Promise.race([
+    happening(program, 'message', { signal: context.signal }),
+    happening(program, 'exit'),
+  ])) as [LateRebuild | number | null];
+  if (took === null || typeof took === 'number') throw new Error('The rebuild ended before its end');
+  program.kill();
+  return took;
 }
 
 type Fill = (log: Awaited<ReturnType<typeof freshLog>>['log']) => Promise<void>;

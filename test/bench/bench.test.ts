@@ -93,6 +93,7 @@ test('bench --help names the rows that take long', async () => {
   ]);
   expect(stdout.split('\n').at(-2)).toBe(
     'Rows of about twenty minutes, alone or together: ' +
+      'rebuild-late, rebuild-late-memory, rebuild-late-reads, ' +
       'reads, reads-beside-writes, reads-capacity, reads-as-of, reads-as-of-slowest, reads-explorer, ' +
       'reads-explorer-step, reads-beside-replay, reads-ponder',
   );
