@@ -18,7 +18,7 @@ type Transaction = NonNullable<Data<'ActionApproved'>['transaction']>;
  */
 export const actions = defineProjection({
   name: 'actions',
-  version: 16,
+  version: 17,
   stream: 'ACTIONS',
   table: actionTable,
   derivedTables: [actionAccounts, payments],
