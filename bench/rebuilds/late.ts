@@ -16,8 +16,8 @@ export type LateRebuild = Readonly<{ reads: number; seconds: number; residentMiB
 const workers = 500;
 const time = '2026-01-01T00:00:00Z';
 
-// Rebuilds the read model of actions as a process of its own, so that its memory is its own; the log is made up as it is
-// read, the same facts at the same sequences each time.
+// Rebuilds the read model of actions as a process of its own, so that its memory is its own; the log is made up as it
+// is read, the same facts at the same sequences each time.
 const asked = JSON.parse(process.argv[2] ?? '{}') as LateLog;
 process.on('disconnect', () => process.exit());
 process.send?.(await rebuilt(asked));
