@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Resolves after some milliseconds, or once the signal aborts if sooner; never fails: the caller checks the signal.
+ * Resolves after some milliseconds (negative ones: at once), or once the signal aborts if sooner; never fails: the
+ * caller checks the signal.
  *
  * Keeps the process running unless `ref` is false.
  */
 export async function wait(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
-  await delay(ms, undefined, signal ? { signal, ref } : { ref }).catch(() => undefined);
+  await delay(Math.max(0, ms), undefined, signal ? { signal, ref } : { ref }).catch(() => undefined);
 }
 
 /** Sets a time limit for work; a later result is dropped, and the wait fails with `message`. */

@@ -134,7 +134,7 @@ async function keepRenewing(
 ): Promise<number> {
   let revision = held.revision;
   const loseAt = (from: number): NodeJS.Timeout =>
-    setTimeout(() => lost.abort(), from + ttlMs * safeShare - performance.now());
+    setTimeout(() => lost.abort(), Math.max(0, from + ttlMs * safeShare - performance.now()));
   let timer = loseAt(since);
   const stop = AbortSignal.any([ended, lost.signal]);
   for (;;) {
