@@ -36,7 +36,8 @@ type FoldOptions = Readonly<{ see: See; mostRows?: number | undefined }>;
 
 /** About 70 MB of actions, which are the largest. */
 const mostRowsHeld = 50_000;
-const partitions = 64;
+/** With a quarter of them two million late rows take 6 % longer and 100 MB more; their buffers take some 20 MB. */
+const partitions = 256;
 const rowsAtOnce = 1000;
 
 type Shown = Readonly<{
