@@ -1,11 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openSpill } from '../../../src/engine/models/build/spill.ts';
 import { temporaryFolder } from '../../support/programs/processes.ts';
-
-const spilled = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('annals-spill-'));
 
 test('openSpill gives back the records of each partition in their order, however large they are', () => {
   const record = fc.record({
@@ -31,14 +30,21 @@ test('openSpill gives back the records of each partition in their order, however
   );
 });
 
-test('openSpill leaves nothing on disk once it is closed', () => {
-  // Other processes spill into the common one.
-  vi.stubEnv('TMPDIR', temporaryFolder());
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const spill = openSpill<string>(2);
-  for (let at = 0; at < 100; at++) spill.add(1, 'x'.repeat(10_000));
-  expect(spilled().length).toBeGreaterThan(0);
-  spill.close();
-  spill.close();
-  expect(spilled()).toEqual([]);
+test('openSpill leaves nothing on disk of a process that is killed', async () => {
+  const folder = temporaryFolder();
+  const source = new URL('../../../src/engine/models/build/spill.ts', import.meta.url);
+  const script = `import { openSpill } from '${source.href}';
+    const spill = openSpill(2);
+    for (let at = 0; at < 100; at++) spill.add(1, 'x'.repeat(10_000));
+    process.send('spilled');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [message] = await once(child, 'message');
+  expect(message).toBe('spilled');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(readdirSync(folder)).toEqual([]);
 });

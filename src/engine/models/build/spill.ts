@@ -1,4 +1,5 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { deserialize, serialize } from 'node:v8';
@@ -12,7 +13,7 @@ export type Spill<Value> = Readonly<{
   add: (partition: number, value: Value) => void;
   /** Reads a partition; nothing may be added to it from then on. */
   read: (partition: number) => Generator<Value>;
-  /** Removes what is on disk; safe to repeat. */
+  /** Gives back the room on disk; safe to repeat. */
   close: () => void;
 }>;
 
@@ -30,9 +31,12 @@ type Partition<Value> = {
   size: number;
 };
 
-/** Opens an empty spill in a folder of its own below the system's folder for temporary files (`TMPDIR`). */
+/**
+ * Opens an empty spill in the system's folder for temporary files (`TMPDIR`).
+ *
+ * Its files have no names: however the process ends, nothing of them is left.
+ */
 export function openSpill<Value>(partitions: number): Spill<Value> {
-  let folder: string | undefined;
   const all = Array.from({ length: partitions }, (): Partition<Value> => ({
     values: [],
     buffers: [],
@@ -58,8 +62,7 @@ export function openSpill<Value>(partitions: number): Spill<Value> {
     const partition = partitionAt(index);
     pack(partition);
     if (partition.bytes === 0) return;
-    folder ??= mkdtempSync(path.join(tmpdir(), 'annals-spill-'));
-    partition.file ??= openSync(path.join(folder, String(index)), 'w+');
+    partition.file ??= openNameless();
     writeAll(partition.file, Buffer.concat(partition.buffers), partition.size);
     partition.size += partition.bytes;
     partition.buffers = [];
@@ -83,10 +86,15 @@ export function openSpill<Value>(partitions: number): Spill<Value> {
         if (partition.file !== undefined) closeSync(partition.file);
         Object.assign(partition, { values: [], buffers: [], bytes: 0, file: undefined, size: 0 });
       }
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-      folder = undefined;
     },
   };
+}
+
+function openNameless(): number {
+  const name = path.join(tmpdir(), `annals-spill-${randomUUID()}`);
+  const file = openSync(name, 'wx+', 0o600);
+  unlinkSync(name);
+  return file;
 }
 
 function writeAll(file: number, bytes: Buffer, position: number): void {
