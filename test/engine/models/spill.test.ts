@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSpill } from '../../../src/engine/models/build/spill.ts';
 import { temporaryFolder } from '../../support/programs/processes.ts';
 
@@ -29,6 +30,34 @@ test('openSpill gives back the records of each partition in their order, however
     { numRuns: 50 },
   );
 });
+
+test('openSpill gives back its room on disk once it is closed', () => {
+  const folder = temporaryFolder();
+  vi.stubEnv('TMPDIR', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const spill = openSpill<string>(2);
+  for (let at = 0; at < 100; at++) spill.add(1, 'x'.repeat(10_000));
+  expect(openFilesIn(folder)).toHaveLength(1);
+  spill.close();
+  spill.close();
+  expect(openFilesIn(folder)).toEqual([]);
+});
+
+/** Files of a folder that this process holds open, also those without a name. */
+function openFilesIn(folder: string): string[] {
+  return readdirSync('/proc/self/fd')
+    .map(targetOf)
+    .filter((target) => target.startsWith(`${folder}${path.sep}`));
+}
+
+/** The descriptor that lists the others is closed by now. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(path.join('/proc/self/fd', descriptor));
+  } catch {
+    return '';
+  }
+}
 
 test('openSpill leaves nothing on disk of a process that is killed', async () => {
   const folder = temporaryFolder();

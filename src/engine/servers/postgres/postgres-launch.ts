@@ -42,7 +42,7 @@ const LEAN = {
   // A process that waits for subscriptions, of which there are none.
   max_logical_replication_workers: '0',
   jit: 'off',
-  // With a quarter of it a long rebuild caused a checkpoint every ten seconds, and each page is logged whole after one.
+  // With a quarter of it checkpoints of a long rebuild came 9 to 25 s apart, and each page is logged whole after one.
   max_wal_size: '2GB',
   // By default PostgreSQL takes a thirty-second of the other memory; every process that writes comes to hold all of it.
   wal_buffers: '4MB',
