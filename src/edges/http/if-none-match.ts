@@ -6,7 +6,7 @@
  * @example namesTag('"a", W/"b"', 'W/"b"') // true
  */
 export function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
-  const opaque = tag.replace(/^W\//, '');
-  const named: readonly string[] = ifNoneMatch?.match(/"[^"]*"/g) ?? [];
-  return named.includes(opaque);
+  if (ifNoneMatch === undefined) return false;
+  const named: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? [];
+  return named.includes(tag.replace(/^W\//, ''));
 }

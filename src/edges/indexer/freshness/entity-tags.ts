@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading } from '../../../projections/reading.ts';
@@ -21,8 +21,8 @@ export type TaggedProgram = Readonly<{
   cursorKey: string | Uint8Array;
 }>;
 
-/** Of a tag, in bytes. */
-const tagBytes = 12;
+/** Of a tag, in characters of base64url: twelve bytes. */
+const tagLength = 16;
 
 /** Makes entity tags from positions, so that no query of a body has to run. */
 export function createEntityTags({ version, settings: { network, profile }, cursorKey }: TaggedProgram): EntityTags {
@@ -37,8 +37,7 @@ export function createEntityTags({ version, settings: { network, profile }, curs
 /** A weak entity tag of all that an answer depends on. */
 export const weakTag = (...material: readonly unknown[]): string => `W/"${digest(JSON.stringify(material))}"`;
 
-const digest = (text: string): string =>
-  createHash('sha256').update(text).digest().subarray(0, tagBytes).toString('base64url');
+const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, tagLength);
 
 /** Adds to the header `Vary`, which the answer to another origin has already. */
 export function vary(reply: FastifyReply, ...by: readonly string[]): void {

@@ -156,6 +156,7 @@ function lackIn(
   { scope, instant, freshness }: Minimum,
   { reading: { followed }, rounds, ends }: Seen,
 ): Lack | undefined {
+  if (!instant && !freshness.positions && freshness.height === undefined) return undefined;
   const below = (has: (one: Followed) => number | undefined): Targets =>
     new Map(
       scope.projections.flatMap((name) => {

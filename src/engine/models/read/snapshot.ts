@@ -150,8 +150,11 @@ function readingOf({ reader, versions }: Requesting, ways: Ways): Reading {
     positioned.add(name);
     return of(name);
   };
+  let db: Kysely<Tables> | undefined;
   return {
-    db: kyselyOver(ask),
+    get db() {
+      return (db ??= kyselyOver(ask));
+    },
     reader,
     schemas: schemasOf(of),
     followed: positionsOf(withPosition),
@@ -226,14 +229,18 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** Kysely that sends statements with `ask`; to make one costs a microsecond. */
+const adapter = new PostgresAdapter();
+/** Of all: it keeps nothing from one query to the next, and each one binds a hundred functions, which is 6 KB. */
+const compiler = new PostgresQueryCompiler();
+
+/** Kysely that sends statements with `ask`. */
 const kyselyOver = (ask: RunStatement): Kysely<Tables> =>
   new Kysely<Tables>({
     dialect: {
-      createAdapter: () => new PostgresAdapter(),
+      createAdapter: () => adapter,
       createDriver: () => driverOver(ask),
       createIntrospector: (of) => new PostgresIntrospector(of),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createQueryCompiler: () => compiler,
     },
   });
 
