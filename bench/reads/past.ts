@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { withClient } from '../../src/engine/models/pool.ts';
 import { metaSchema } from '../../src/engine/models/engine/generations.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../database.ts';
+import { resultOf } from '../programs.ts';
 import { median, percentile } from '../rounds.ts';
 import type { Figures } from '../row.ts';
 import type { PastLoad, PastTimes } from './as-of.ts';
-import { startProgram } from './start-program.ts';
 
 /** How many bytes an archived event has, about as many as an action's. */
 const eventBytes = 300;
@@ -41,13 +40,7 @@ export type PastPages = Readonly<{ middle: Figures; slowest: Figures }>;
 /** Asks for pages of now and of the past in turn; ratios are those of each round and page. */
 export async function pagesOfPast(context: Context, load: Omit<PastLoad, 'rounds' | 'count'>): Promise<PastPages> {
   const asking: PastLoad = { ...load, rounds: context.rounds, count: context.size(40, 5) };
-  const program = startProgram(context, 'as-of.ts', [JSON.stringify(asking)]);
-  const [rounds] = (await Promise.race([
-    once(program, 'message', { signal: context.signal }),
-    once(program, 'exit'),
-  ])) as [PastTimes[][] | number];
-  if (!Array.isArray(rounds)) throw new Error('The load ended before all had been asked');
-  program.kill();
+  const rounds = await resultOf<PastTimes[][]>(context, 'reads/as-of.ts', [JSON.stringify(asking)]);
   const pages = [...Map.groupBy(rounds.flat(), ({ name }) => name)].map(([name, times]) => ({
     name,
     head: median(times.map(({ head }) => head)),

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import type { Context } from '../context.ts';
+import { resultOf } from '../programs.ts';
 import { median } from '../rounds.ts';
 import type { Figures } from '../row.ts';
 import type { Load } from './load.ts';
 import type { Times } from './open-loop.ts';
-import { startProgram } from './start-program.ts';
 import type { Size } from './world.ts';
 
 const perSecond = 500;
@@ -26,14 +25,8 @@ export async function slowestOf(
   const urls = [url, ...(bare === undefined ? [] : [bare])];
   const warmUpSeconds = context.size(20, 1);
   const load: Load = { urls, size, seed, perSecond, warmUpSeconds, rounds, seconds: context.size(180, 2) / rounds };
-  const program = startProgram(context, 'load.ts', [JSON.stringify(load)]);
-  const [asked] = (await Promise.race([
-    once(program, 'message', { signal: context.signal }),
-    once(program, 'exit'),
-  ])) as [unknown];
-  if (!Array.isArray(asked)) throw new Error('The load ended before all had been asked');
-  program.kill();
-  const [ours = [], others] = asked as (readonly Round[])[];
+  const asked = await resultOf<readonly (readonly Round[])[]>(context, 'reads/load.ts', [JSON.stringify(load)]);
+  const [ours = [], others] = asked;
   const slowest = slowestIn(told(context, ours));
   const figures = { ours: slowest.p99, note: `slowest: ${slowest.name}` };
   if (!others) return { ...figures, peer: null, ratio: null };

@@ -1,14 +1,13 @@
-import type { ChildProcess } from 'node:child_process';
 import { once as when } from 'node:events';
 import { once, type Context } from '../context.ts';
 import { type Database, openDatabase } from '../database.ts';
+import { firstMessage, resultOf, startProgram } from '../programs.ts';
 import { besidePonder } from '../reads/beside.ts';
 import type { Saturated, Saturation } from '../reads/capacity.ts';
 import { archiveLoad, pagesOfPast } from '../reads/past.ts';
 import { exploreActions, figuresOf } from '../reads/explorer.ts';
 import type { Replay } from '../reads/replay.ts';
 import { slowestOf } from '../reads/slowest.ts';
-import { startProgram } from '../reads/start-program.ts';
 import type { Figures, Row } from '../row.ts';
 
 const targetMs = 10;
@@ -48,7 +47,7 @@ export function rows(context: Context): readonly Row[] {
       measure: async () => {
         const { url } = await served();
         const { config } = await context.postgres();
-        const bare = await addressOf(startProgram(context, 'bare.ts', [JSON.stringify(config)]));
+        const bare = await startServer(context, 'bare.ts', [JSON.stringify(config)]);
         return await slowestOf(context, { url, bare, size, seed: 1 });
       },
     },
@@ -150,7 +149,7 @@ type Beside = Readonly<{ size: Replay['size']; seed: number; file: string; serve
 /** The slowest read while a program of the bench works on the same database. */
 async function beside(context: Context, { size, seed, file, served }: Beside): Promise<Figures> {
   const { url, replay } = await served();
-  const child = startProgram(context, file, [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
+  const child = startProgram(context, `reads/${file}`, [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
   const figures = await slowestOf(context, { url, size, seed });
   const note = child.exitCode === null ? `${file} went on all the while` : `${file} ended before`;
   child.kill();
@@ -160,7 +159,7 @@ async function beside(context: Context, { size, seed, file, served }: Beside): P
 /** How many reads a second are answered while facts come, all cores of the machine busy: also with what asks. */
 async function capacity(context: Context, { size, seed, served }: Omit<Beside, 'file'>): Promise<Figures> {
   const { url, replay } = await served();
-  const writer = startProgram(context, 'write.ts', [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
+  const writer = startProgram(context, 'reads/write.ts', [JSON.stringify({ ...replay, perSecond: writtenPerSecond })]);
   const load = { url, size, seed, warmUpSeconds: context.size(20, 1), seconds: context.size(60, 2) };
   const perSecond = await saturated(context, load);
   if (writer.exitCode !== null) throw new Error('The writer ended before the reads did');
@@ -179,13 +178,7 @@ async function notModified(context: Context, { size, seed, served }: Omit<Beside
 
 /** Answers a second, all of them sound. */
 async function saturated(context: Context, load: Saturation): Promise<number> {
-  const program = startProgram(context, 'capacity.ts', [JSON.stringify(load)]);
-  const [answered] = (await Promise.race([
-    when(program, 'message', { signal: context.signal }),
-    when(program, 'exit'),
-  ])) as [Saturated | number | null];
-  program.kill();
-  if (answered === null || typeof answered === 'number') throw new Error('The load ended before it was over');
+  const answered = await resultOf<Saturated>(context, 'reads/capacity.ts', [JSON.stringify(load)]);
   if (answered.failed > 0) throw new Error(`${answered.failed} reads failed`);
   return answered.perSecond;
 }
@@ -195,13 +188,14 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
   const { network } = database;
   const { config } = await context.postgres();
   const replay: Replay = { config, network, size };
-  const [code] = (await when(startProgram(context, 'replay.ts', [JSON.stringify(replay)]), 'exit')) as [number | null];
+  const [code] = (await when(startProgram(context, 'reads/replay.ts', [JSON.stringify(replay)]), 'exit')) as [
+    number | null,
+  ];
   if (code !== 0) throw new Error('The load could not be built');
-  const url = await addressOf(startProgram(context, 'serve.ts', [JSON.stringify(config), network]));
+  const url = await startServer(context, 'serve.ts', [JSON.stringify(config), network]);
   return { url, replay: { ...replay, only: ['actions'] }, database };
 }
 
-async function addressOf(server: ChildProcess): Promise<string> {
-  const [url] = (await when(server, 'message')) as [string];
-  return url;
-}
+/** Starts a server of the bench; gives its address. */
+const startServer = async (context: Context, file: string, args: readonly string[]): Promise<string> =>
+  await firstMessage(context, startProgram(context, `reads/${file}`, args));

@@ -1,4 +1,3 @@
-import { once as happening } from 'node:events';
 import { rebuild } from '../../src/engine/models/build/rebuild.ts';
 import { actions } from '../../src/projections/actions/actions.ts';
 import type { AnyProjection } from '../../src/projections/all.ts';
@@ -6,7 +5,7 @@ import { availability } from '../../src/projections/fleet/availability.ts';
 import { once, type Context } from '../context.ts';
 import { openDatabase } from '../database.ts';
 import { appendActions, appendProbes, connectTo, freshLog, probeOf } from '../log.ts';
-import { startProgram } from '../reads/start-program.ts';
+import { resultOf } from '../programs.ts';
 import type { LateLog, LateRebuild } from '../rebuilds/late.ts';
 import { type Contender, median } from '../rounds.ts';
 import type { Row } from '../row.ts';
@@ -65,7 +64,7 @@ function lateRows(context: Context): readonly Row[] {
           actions: actionsOf[size],
           later: longest / 10,
         };
-        const one = await lateRebuild(context, log);
+        const one = await resultOf<LateRebuild>(context, 'rebuilds/late.ts', [JSON.stringify(log)]);
         took[size].push(one);
         context.say(
           `  ${size}: ${one.seconds.toFixed(1)} s, ${one.residentMiB.toFixed(0)} MiB, ${one.reads.toFixed(2)} reads of each fact`,
@@ -109,17 +108,6 @@ function lateRows(context: Context): readonly Row[] {
       measure: async () => ({ ours: (await measured())(({ reads }) => reads).whole, peer: null, ratio: null }),
     },
   ];
-}
-
-async function lateRebuild(context: Context, log: LateLog): Promise<LateRebuild> {
-  const program = startProgram(context, '../rebuilds/late.ts', [JSON.stringify(log)]);
-  const [took] = (await Promise.race([
-    happening(program, 'message', { signal: context.signal }),
-    happening(program, 'exit'),
-  ])) as [LateRebuild | number | null];
-  if (took === null || typeof took === 'number') throw new Error('The rebuild ended before its end');
-  program.kill();
-  return took;
 }
 
 type Fill = (log: Awaited<ReturnType<typeof freshLog>>['log']) => Promise<void>;

@@ -1,7 +1,6 @@
-import { once as event } from 'node:events';
 import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/callers/grpc-files.ts';
 import { type Context, once } from '../context.ts';
-import { startProgram } from '../reads/start-program.ts';
+import { firstMessage, startProgram } from '../programs.ts';
 import { perSecond } from '../rounds.ts';
 import type { Row } from '../row.ts';
 
@@ -42,8 +41,5 @@ export function rows(context: Context): readonly Row[] {
 
 /** A server of streams in a process of its own; gives its address. */
 export async function startServer(context: Context, kind: 'ours' | 'grpc-js', storeFile = ''): Promise<string> {
-  const [address] = (await event(startProgram(context, '../files/server.ts', [kind, storeFile]), 'message')) as [
-    string,
-  ];
-  return address;
+  return await firstMessage(context, startProgram(context, 'files/server.ts', [kind, storeFile]));
 }
