@@ -93,6 +93,8 @@ async function startLive() {
     onMoved: wakeups.onMoved,
   });
   onTestFinished(rest.close);
+  // Of a projection that is built for the first time the API says so, and one of actions may be there first.
+  for (const { name } of projections) await eventually(async () => expect(await database.live(name)).toBeDefined());
   const caughtUp = async (): Promise<void> => {
     const { lastSequence } = await log.head('ACTIONS');
     await eventually(async () => expect((await database.live('actions'))?.position).toBe(lastSequence));
