@@ -18,12 +18,17 @@ export function startProgram(context: Context, file: string, args: readonly stri
 }
 
 /** The first message of a program, which goes on; fails where it ends without one. */
-export async function firstMessage<Message>({ signal }: Context, program: ChildProcess): Promise<Message> {
+async function firstMessage<Message>({ signal }: Context, program: ChildProcess): Promise<Message> {
   const ended = once(program, 'exit').then(() => {
     throw new Error('A program of the bench ended before it had said anything');
   });
   const [message] = (await Promise.race([once(program, 'message', { signal }), ended])) as [Message];
   return message;
+}
+
+/** Starts a server, which says first where it listens; gives that address. */
+export async function startServer(context: Context, file: string, args: readonly string[]): Promise<string> {
+  return await firstMessage(context, startProgram(context, file, args));
 }
 
 /** Runs a program for the one message that it sends, its result. */

@@ -1,7 +1,7 @@
 import { once as when } from 'node:events';
 import { once, type Context } from '../context.ts';
 import { type Database, openDatabase } from '../database.ts';
-import { firstMessage, resultOf, startProgram } from '../programs.ts';
+import { resultOf, startProgram, startServer } from '../programs.ts';
 import { besidePonder } from '../reads/beside.ts';
 import type { Saturated, Saturation } from '../reads/capacity.ts';
 import { archiveLoad, pagesOfPast } from '../reads/past.ts';
@@ -47,7 +47,7 @@ export function rows(context: Context): readonly Row[] {
       measure: async () => {
         const { url } = await served();
         const { config } = await context.postgres();
-        const bare = await startServer(context, 'bare.ts', [JSON.stringify(config)]);
+        const bare = await startServer(context, 'reads/bare.ts', [JSON.stringify(config)]);
         return await slowestOf(context, { url, bare, size, seed: 1 });
       },
     },
@@ -192,10 +192,6 @@ async function serve(context: Context, size: Replay['size']): Promise<Served> {
     number | null,
   ];
   if (code !== 0) throw new Error('The load could not be built');
-  const url = await startServer(context, 'serve.ts', [JSON.stringify(config), network]);
+  const url = await startServer(context, 'reads/serve.ts', [JSON.stringify(config), network]);
   return { url, replay: { ...replay, only: ['actions'] }, database };
 }
-
-/** Starts a server of the bench; gives its address. */
-const startServer = async (context: Context, file: string, args: readonly string[]): Promise<string> =>
-  await firstMessage(context, startProgram(context, `reads/${file}`, args));

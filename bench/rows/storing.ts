@@ -4,12 +4,14 @@ import { type Context, once } from '../context.ts';
 import { percentile } from '../rounds.ts';
 import type { Row } from '../row.ts';
 import { startCaller, startNode } from './status.ts';
-import { startServer } from './streams.ts';
+import { startStreams } from './streams.ts';
 
 /** What 99 of 100 callers of GetStatus wait at most while 20 MB a second are stored, beside a server of grpc-js. */
 export function rows(context: Context): readonly Row[] {
   const ours = once(() => startNode(context));
-  const peer = once(async () => await startServer(context, 'grpc-js', path.join(await context.folder('peer'), 'file')));
+  const peer = once(
+    async () => await startStreams(context, 'grpc-js', path.join(await context.folder('peer'), 'file')),
+  );
   const call = once(() => startCaller(context));
   const contender = (address: string) => async () => {
     const calls = { address, includeP2pMetrics: false, seconds: context.size(10, 1) };

@@ -1,13 +1,13 @@
 import { chunkMessage, downloadByGrpc, uploadByGrpc } from '../../test/support/callers/grpc-files.ts';
 import { type Context, once } from '../context.ts';
-import { firstMessage, startProgram } from '../programs.ts';
+import { startServer } from '../programs.ts';
 import { perSecond } from '../rounds.ts';
 import type { Row } from '../row.ts';
 
 /** Bytes of one stream up and down through our RPC port and through grpc-js, by the same client of grpc-js. */
 export function rows(context: Context): readonly Row[] {
-  const ours = once(() => startServer(context, 'ours'));
-  const peer = once(() => startServer(context, 'grpc-js'));
+  const ours = once(() => startStreams(context, 'ours'));
+  const peer = once(() => startStreams(context, 'grpc-js'));
   const chunks = context.size(512, 16);
   const row = (name: string, ratio: number, move: (address: string) => Promise<unknown>): Row => ({
     name,
@@ -40,6 +40,6 @@ export function rows(context: Context): readonly Row[] {
 }
 
 /** A server of streams in a process of its own; gives its address. */
-export async function startServer(context: Context, kind: 'ours' | 'grpc-js', storeFile = ''): Promise<string> {
-  return await firstMessage(context, startProgram(context, 'files/server.ts', [kind, storeFile]));
+export async function startStreams(context: Context, kind: 'ours' | 'grpc-js', storeFile = ''): Promise<string> {
+  return await startServer(context, 'files/server.ts', [kind, storeFile]);
 }
