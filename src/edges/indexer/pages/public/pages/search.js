@@ -94,6 +94,24 @@ function withInstant(to) {
   return link(pathname, Object.fromEntries(searchParams));
 }
 
+/**
+ * What a text means, to choose from; a single page is about to open, so that no link of it goes away under a hand.
+ *
+ * @param {{ matches: readonly Match[] }} props
+ */
+function Matches({ matches }) {
+  if (matches.length === 0)
+    return html`<p>
+      Nothing fits. An action has a number, a SuperNode an address with <span class="mono">valoper1</span>, a block a
+      height or a hash, data the hash that an action has of them, an event its stream and sequence, as in
+      <span class="mono">ACTIONS:1</span>.
+    </p>`;
+  if (matches.length === 1) return html`<p class="quiet" role="status">Opening ${matches[0]?.what} …</p>`;
+  return html`<ul class="matches">
+    ${matches.map(({ what, to }) => html`<li><a href=${withInstant(to)}>${what}</a></li>`)}
+  </ul>`;
+}
+
 /** @param {PageProps} props */
 export function Search({ query }) {
   const text = (query.get('q') ?? '').trim();
@@ -113,17 +131,7 @@ export function Search({ query }) {
     <h1>Search</h1>
     <${Sheet} title=${text === '' ? 'Nothing was entered' : text} label="Matches">
       <${Outcome} of=${answer}>
-        ${
-          matches?.length === 0
-            ? html`<p>
-                Nothing fits. An action has a number, a SuperNode an address with <span class="mono">valoper1</span>, a
-                block a height or a hash, data the hash that an action has of them, an event its stream and sequence, as
-                in <span class="mono">ACTIONS:1</span>.
-              </p>`
-            : html`<ul class="matches">
-                ${(matches ?? []).map(({ what, to }) => html`<li><a href=${withInstant(to)}>${what}</a></li>`)}
-              </ul>`
-        }
+        <${Matches} matches=${matches ?? []} />
       <//>
     <//>
   </article>`;
