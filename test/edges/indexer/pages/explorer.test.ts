@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { AppError } from '../../../../src/kit/errors.ts';
 import { refusalPage, registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
 import { until } from '../../../support/polling.ts';
 import { openBrowser } from '../../../support/programs/browser.ts';
@@ -9,10 +8,8 @@ import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 import { alpha, sample } from '../rest/sample.ts';
 import { listening, newSince, subscribe, tell, tellAgainAndAgain } from './live-listeners.ts';
-import { pageSources } from './page-sources.ts';
+import { eventSource, pageSources, pastIn, setLog } from './page-sources.ts';
 
-/** The event from whose time on the slider reaches, years before the others. */
-const firstEvent = { bytes: Buffer.from(JSON.stringify({ time: '2020-01-01T00:00:00Z' })), entry: Buffer.alloc(32) };
 const huge = '184467440737095516160';
 const long = 'x'.repeat(1000);
 const unwieldy = [
@@ -20,33 +17,18 @@ const unwieldy = [
   nodeFacts(alpha).changed({ address: `${long}:4444`, note: long, stateReason: long }),
   validatorFacts(alpha).changed({ moniker: long, jailed: true }),
 ];
-const nothing = async () => undefined;
 /** A page is told once a second at most that the read models have advanced. */
 const slowerThanAdvancesMs = 1500;
 let rest: RestServer;
 let browser: Browser;
 /** Its pages share a cache, and one connection for the live events. */
 let context: BrowserContext;
-/** Whether the log is away, as while the broker starts. */
-let isLogAway = false;
-const whileThere =
-  <T extends unknown[], R>(read: (...input: T) => Promise<R>) =>
-  async (...input: T): Promise<R> => {
-    if (isLogAway) throw new AppError('UNAVAILABLE', 'The log does not answer.');
-    return await read(...input);
-  };
 
 beforeAll(async () => {
   const facts = [...sample, ...unwieldy];
-  const past = pastOf(facts);
   rest = await startRest(facts, {
-    past: {
-      ...past,
-      head: whileThere(past.head),
-      positionWhen: whileThere(past.positionWhen),
-      storedAt: whileThere(past.storedAt),
-    },
-    logs: { list: async () => [], checkpoint: nothing, tile: nothing, event: async () => firstEvent, proof: nothing },
+    past: pastIn(pastOf(facts)),
+    eventSource,
     subscribe,
     registerPages: (pages) => registerPages(pages, pageSources),
     refusalPage,
@@ -125,6 +107,19 @@ it('has a slider that stays where it is, whatever it shows', async () => {
   }
 });
 
+it('has the slider as soon as the log has an event, and asks for none that is not there', async () => {
+  setLog('empty');
+  onTestFinished(() => setLog('whole'));
+  const page = await open('/nodes');
+  const refused: string[] = [];
+  page.on('response', (answer) => answer.ok() || answer.status() === 304 || refused.push(answer.url()));
+  await go(page, '/actions');
+  setLog('whole');
+  tellAgainAndAgain();
+  await page.getByLabel('Instant that is shown').waitFor();
+  expect(refused).toEqual([]);
+});
+
 it('shows values of any length on a narrow screen without a scroll to the side', async () => {
   const paths = ['/actions', `/actions/${huge}`, '/nodes', `/nodes/${alpha}`, `/search?q=${long}`];
   const filters = ['creator', 'supernode', 'dataHash', 'cursor', 'as_of'].map((name) => `/actions?${name}=${long}`);
@@ -183,11 +178,11 @@ it('requests the answers of another instant alone as the slider moves', async ()
 it.each(['/actions?as_of=ACTIONS:4', '/nodes?as_of=ACTIONS:5', '/search?q=1&as_of=ACTIONS:6'])(
   'reads %s again by itself once the log is back, and says so',
   async (path) => {
-    isLogAway = true;
-    onTestFinished(() => void (isLogAway = false));
+    setLog('away');
+    onTestFinished(() => setLog('whole'));
     const page = await open(path);
     await page.getByText(/Trying again in [248] s\./).waitFor();
-    isLogAway = false;
+    setLog('whole');
     await page.getByText('Trying again').waitFor({ state: 'detached' });
     await shown(page);
   },

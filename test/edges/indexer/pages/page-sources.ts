@@ -1,3 +1,6 @@
+import type { EventSource } from '../../../../src/edges/indexer/proof/event-tail.ts';
+import type { PastLog } from '../../../../src/edges/indexer/rest/as-of.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import type { PageSources } from '../../../../src/edges/indexer/pages/pages.ts';
 
 const outside = { chain: null, nats: null, natsWebSocket: null, chainUrl: null, gatewayUrl: null, hasEvm: false };
@@ -10,3 +13,34 @@ export const pageSources: PageSources = {
   local: undefined,
   contracts: [],
 };
+
+/** The event from whose time on the slider reaches, years before those that the read models are of. */
+const first = { sequence: 1, subject: 'evt.action.test.1', bytes: Buffer.from('{"time":"2020-01-01T00:00:00Z"}') };
+
+/** How the log is that pages read: away, as while the broker starts, or without an event, as at a first start. */
+let log: 'whole' | 'away' | 'empty' = 'whole';
+
+export function setLog(state: typeof log): void {
+  log = state;
+}
+
+export const eventSource: EventSource = {
+  after: async () => (log === 'empty' ? [] : [first]),
+  watch: () => () => undefined,
+};
+
+/** What is known of the log's past, as the log is. */
+export function pastIn(past: PastLog): PastLog {
+  const whileThere =
+    <T extends unknown[], R>(read: (...input: T) => Promise<R>) =>
+    async (...input: T): Promise<R> => {
+      if (log === 'away') throw new AppError('UNAVAILABLE', 'The log does not answer.');
+      return await read(...input);
+    };
+  return {
+    ...past,
+    head: whileThere(async (stream) => ({ ...(await past.head(stream)), ...(log === 'empty' && { lastSequence: 0 }) })),
+    positionWhen: whileThere(past.positionWhen),
+    storedAt: whileThere(past.storedAt),
+  };
+}

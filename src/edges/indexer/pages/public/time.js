@@ -122,12 +122,17 @@ function wordsOf(chosen, at) {
 export function TimeSlider() {
   const { path } = useAddress();
   useChanges();
-  const first = /** @type {ReadState<LoggedEvent>} */ (useRead('/log/ACTIONS/events/1'));
+  // The first event, read from the log itself: at a first start it may be there before a checkpoint is signed over it.
+  const isKnown = useRef(false);
+  const first = /** @type {ReadState<LoggedEvent | null>} */ (
+    useRead('/log/ACTIONS/events?limit=1', { follow: !isKnown.current })
+  );
+  isKnown.current ||= Boolean(first.body);
+  // The scale stands still while the past is shown: a place on it is the same instant whenever the hand comes back.
+  const scale = useRef(0);
   const chosen = asOf();
   const from = Math.min(Date.parse(first.body?.time ?? ''), ...instants.map((one) => Date.parse(one.at)));
   if (!Number.isFinite(from)) return null;
-  // The scale stands still while the past is shown: a place on it is the same instant whenever the hand comes back.
-  const scale = useRef(0);
   if (chosen === '' || scale.current === 0) scale.current = Date.now();
   const now = scale.current;
   const at = chosen === '' ? now : timeOf(chosen);
