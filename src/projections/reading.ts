@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 import type { StreamName } from '../events/streams.ts';
 import type { RowOf } from './columns.ts';
 import type { availabilityTable } from './fleet/fleet-tables.ts';
@@ -30,6 +30,8 @@ export type ReadingAt = Readonly<{
  */
 export type Reading = Readonly<{
   db: Kysely<Tables>;
+  /** Runs what was compiled before, without what Kysely does around each query. */
+  run: (query: Pick<CompiledQuery, 'sql' | 'parameters'>) => Promise<readonly object[]>;
   /** The same object for all snapshots of one database: caches across snapshots use it as their key. */
   reader: object;
   /** Schema that holds the tables of a projection. */

@@ -28,17 +28,16 @@ const texts = new Map<string, CompiledQuery>();
  * @example
  * run<{ n: number }>(reading, { shape: 'sum', text: () => sql`select ${slot('a')}::int4 + 1 as n`, given: { a: 1 } })
  */
-export async function run<Row>({ db }: Reading, { shape, text, given }: ShapedStatement): Promise<readonly Row[]> {
+export async function run<Row>(reading: Reading, { shape, text, given }: ShapedStatement): Promise<readonly Row[]> {
   let known = texts.get(shape);
   if (!known) {
     if (texts.size >= mostShapes) texts.clear();
-    texts.set(shape, (known = text().compile(db)));
+    texts.set(shape, (known = text().compile(reading.db)));
   }
   const parameters = known.parameters.map((parameter) =>
     parameter instanceof Slot ? held(given, parameter) : parameter,
   );
-  const { rows } = await db.executeQuery<Row>({ ...known, parameters });
-  return rows;
+  return (await reading.run({ sql: known.sql, parameters })) as readonly Row[];
 }
 
 function held(input: Input, { name }: Slot): unknown {

@@ -112,6 +112,7 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
   });
   const reading: Reading = {
     db,
+    run: async ({ sql, parameters }) => (await pool.query<object>(sql, [...parameters])).rows,
     reader: db,
     schemas: {
       actions: 's_actions',

@@ -155,6 +155,7 @@ function readingOf({ reader, versions }: Requesting, ways: Ways): Reading {
     get db() {
       return (db ??= kyselyOver(ask));
     },
+    run: (query) => ask(statementOf(query)),
     reader,
     schemas: schemasOf(of),
     followed: positionsOf(withPosition),
@@ -229,6 +230,12 @@ function nameOf(text: string): string {
   return name;
 }
 
+const statementOf = ({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): Statement => ({
+  name: nameOf(sql),
+  text: sql,
+  values: [...parameters],
+});
+
 const adapter = new PostgresAdapter();
 /** Of all: it keeps nothing from one query to the next, and each one binds a hundred functions, which is 6 KB. */
 const compiler = new PostgresQueryCompiler();
@@ -246,10 +253,9 @@ const kyselyOver = (ask: RunStatement): Kysely<Tables> =>
 
 function driverOver(ask: RunStatement): Driver {
   const connection: DatabaseConnection = {
-    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
-      const rows = await ask({ name: nameOf(sql), text: sql, values: [...parameters] });
-      return { rows: rows as R[] };
-    },
+    executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => ({
+      rows: (await ask(statementOf(query))) as R[],
+    }),
     streamQuery: () => refuse('streaming'),
   };
   const nothing = (): Promise<void> => Promise.resolve();
