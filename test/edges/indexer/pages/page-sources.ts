@@ -1,3 +1,4 @@
+import type { ProvenLogs } from '../../../../src/engine/archive/proof/serving.ts';
 import type { EventSource } from '../../../../src/edges/indexer/proof/event-tail.ts';
 import type { PastLog } from '../../../../src/edges/indexer/rest/as-of.ts';
 import { AppError } from '../../../../src/kit/errors.ts';
@@ -15,7 +16,39 @@ export const pageSources: PageSources = {
 };
 
 /** The event from whose time on the slider reaches, years before those that the read models are of. */
-const first = { sequence: 1, subject: 'evt.action.test.1', bytes: Buffer.from('{"time":"2020-01-01T00:00:00Z"}') };
+const bytes = Buffer.from(
+  JSON.stringify({ id: '1', type: 'annals.ActionTold.v1', subject: '1', time: '2020-01-01T00:00:00Z', data: {} }),
+);
+const first = { sequence: 1, subject: 'evt.action.test.1', bytes };
+
+/** The events that the log has signed. */
+let signed = 1;
+
+export function setSigned(events: 0 | 1): void {
+  signed = events;
+}
+
+const ifSigned = async <T>(value: T): Promise<T | undefined> => (signed === 1 ? value : undefined);
+
+/** Its signed tree, with a proof that proves nothing. */
+export const logs: ProvenLogs = {
+  list: async () => [],
+  checkpoint: () =>
+    ifSigned({
+      stream: 'ACTIONS',
+      origin: 'test',
+      vkey: 'test+1+AQ==',
+      size: 1,
+      root: Buffer.alloc(32),
+      epoch: 1,
+      note: '',
+      signedAt: '2020-01-01T00:00:00Z',
+      incarnation: '1',
+    }),
+  tile: async () => undefined,
+  event: () => ifSigned({ bytes, entry: Buffer.alloc(32) }),
+  proof: () => ifSigned('nothing'),
+};
 
 /** How the log is that pages read: away, as while the broker starts, or without an event, as at a first start. */
 let log: 'whole' | 'away' | 'empty' = 'whole';

@@ -22,13 +22,30 @@ async function textOf(path) {
   return text;
 }
 
+/**
+ * Fails for good where the log has no such event, and for a moment where no checkpoint covers it yet.
+ *
+ * @param {string} stream
+ * @param {number} sequence
+ * @param {unknown} error
+ * @returns {Promise<never>}
+ */
+async function whereUnsigned(stream, sequence, error) {
+  if (error instanceof Refused && error.status === 404) {
+    const { headers } = await responseOf(`/log/${stream}/events?after=${sequence - 1}&limit=1`);
+    if (headers.get('annals-sequences') === String(sequence))
+      throw new Refused('The event was written a moment ago, and no checkpoint is signed over it yet.', 503);
+  }
+  throw error;
+}
+
 /** @param {string} stream @param {number} sequence @returns {Promise<WithHeaders<Known>>} */
 async function readEvent(stream, sequence) {
   const [text, proof, vkey] = await Promise.all([
     textOf(`/log/${stream}/events/${sequence}`),
     textOf(`/log/${stream}/proofs/${sequence}`),
     textOf(`/log/${stream}/vkey`),
-  ]);
+  ]).catch((error) => whereUnsigned(stream, sequence, error));
   const verdict = await checkProof(proof, new TextEncoder().encode(text), vkey).then(
     ({ index, size }) =>
       index === sequence - 1
