@@ -8,7 +8,7 @@ import { actionFacts, nodeFacts, timeOf, validatorFacts } from '../../../support
 import { pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
 import { alpha, sample } from '../rest/sample.ts';
 import { listening, newSince, subscribe, tell, tellAgainAndAgain } from './live-listeners.ts';
-import { eventSource, logs, pageSources, pastIn, setLog, setSigned } from './page-sources.ts';
+import { eventSource, logs, pageSources, pastIn, setLog } from './page-sources.ts';
 
 const huge = '184467440737095516160';
 const long = 'x'.repeat(1000);
@@ -190,11 +190,11 @@ it.each(['/actions?as_of=ACTIONS:4', '/nodes?as_of=ACTIONS:5', '/search?q=1&as_o
 );
 
 it('shows an event by itself once a checkpoint is signed over it', async () => {
-  setSigned(0);
-  onTestFinished(() => setSigned(1));
+  setLog('unsigned');
+  onTestFinished(() => setLog('whole'));
   const page = await open('/log/ACTIONS/1');
   await page.getByText(/no checkpoint is signed over it yet\. Trying again/).waitFor();
-  setSigned(1);
+  setLog('whole');
   await page.getByText('ActionTold').waitFor();
   expect(await page.getByText('no checkpoint').count()).toBe(0);
 });

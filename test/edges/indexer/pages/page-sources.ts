@@ -21,14 +21,18 @@ const bytes = Buffer.from(
 );
 const first = { sequence: 1, subject: 'evt.action.test.1', bytes };
 
-/** The events that the log has signed. */
-let signed = 1;
+/**
+ * How the log is that pages read: away, as while the broker starts; without an event, as at a first start; or with one
+ * that no checkpoint covers yet.
+ */
+let log: 'whole' | 'away' | 'empty' | 'unsigned' = 'whole';
 
-export function setSigned(events: 0 | 1): void {
-  signed = events;
+export function setLog(state: typeof log): void {
+  log = state;
 }
 
-const ifSigned = async <T>(value: T): Promise<T | undefined> => (signed === 1 ? value : undefined);
+const ifSigned = async <T>(value: T): Promise<T | undefined> =>
+  log === 'empty' || log === 'unsigned' ? undefined : value;
 
 /** Its signed tree, with a proof that proves nothing. */
 export const logs: ProvenLogs = {
@@ -49,13 +53,6 @@ export const logs: ProvenLogs = {
   event: () => ifSigned({ bytes, entry: Buffer.alloc(32) }),
   proof: () => ifSigned('nothing'),
 };
-
-/** How the log is that pages read: away, as while the broker starts, or without an event, as at a first start. */
-let log: 'whole' | 'away' | 'empty' = 'whole';
-
-export function setLog(state: typeof log): void {
-  log = state;
-}
 
 export const eventSource: EventSource = {
   after: async () => (log === 'empty' ? [] : [first]),

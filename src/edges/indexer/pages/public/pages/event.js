@@ -34,7 +34,7 @@ async function whereUnsigned(stream, sequence, error) {
   if (error instanceof Refused && error.status === 404) {
     const { headers } = await responseOf(`/log/${stream}/events?after=${sequence - 1}&limit=1`);
     if (headers.get('annals-sequences') === String(sequence))
-      throw new Refused('The event was written a moment ago, and no checkpoint is signed over it yet.', 503);
+      throw new Refused('The log has the event, but no checkpoint is signed over it yet.', 503);
   }
   throw error;
 }
