@@ -88,7 +88,7 @@ describe('the verbs of an instance that runs', () => {
       jsonLines(await runVerb(made.folder, 'hooks', ...words, '--json'))[0] ?? {};
     const added = await verb('add', address, '--streams', 'ACTIONS,NODES', '--from', '1');
     expect(added).toMatchObject({
-      hook: { url: address, status: 'enabled' },
+      hook: { id: expect.stringMatching(/^hook_[\w-]{16}$/), url: address, status: 'enabled' },
       secret: expect.stringMatching(/^whsec_/),
     });
     const id = String((added['hook'] as Json)['id']);

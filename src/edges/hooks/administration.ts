@@ -72,6 +72,9 @@ export type HookOptions = AddressRules &
 const mostHooks = 50;
 const idBytes = 12;
 
+/** An id that starts with a word: where one starts with a hyphen, command lines take it for an option. */
+const freshId = (word: 'hook' | 'test'): string => `${word}_${randomBytes(idBytes).toString('base64url')}`;
+
 /** Makes the administration of webhooks over a log. */
 export function createHookAdministration(options: HookOptions): HookAdministration {
   const { log, heads, key, clock } = options;
@@ -96,7 +99,7 @@ export function createHookAdministration(options: HookOptions): HookAdministrati
     const filter = filterOf(request);
     const { size } = await list();
     if (size >= mostHooks) throw new AppError('CONFLICT', `There are ${size} webhooks, as many as there may be.`);
-    const hook = randomBytes(idBytes).toString('base64url');
+    const hook = freshId('hook');
     const positions = positionsFrom(await heads(), request.streams, request.from);
     const master = await key();
     const first = { act: 'register', hook, at: now(), filter, key: fingerprintOf(master), positions } as const;
@@ -200,7 +203,7 @@ async function sendTest(options: HookOptions, hook: string, known: KnownHook): P
   const { origin = senderNameOf(master) } = options;
   const refusal = await sender.admit({ url: known.url, origin }, signal);
   const now = clock();
-  const id = `test_${randomBytes(idBytes).toString('base64url')}`;
+  const id = freshId('test');
   const body = testEvent({ id, hook, network, at: new Date(now).toISOString() });
   const secrets = secretsOf(master, hook, { ...known, at: now });
   const headers = signedHeaders({ id, timestamp: Math.floor(now / 1000), body }, { key: master, secrets });
