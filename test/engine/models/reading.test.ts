@@ -17,6 +17,9 @@ async function withOneNode() {
   return { ...database, log };
 }
 
+const isOnly = (one: object) => (seen: Readonly<{ assumed: object; read: object }>) =>
+  seen.assumed === one && seen.read === one;
+
 test('read fails with UNAVAILABLE for a projection that was never built, and only for that', async () => {
   const { reader, network } = await withOneNode();
   await expect(reader.read(async ({ schemas }) => schemas.actions)).rejects.toMatchObject({
@@ -84,6 +87,26 @@ test.each([false, true])(
     ]);
   },
 );
+
+test('read makes generations anew only where they have moved: what each made would be collected late', async () => {
+  const { reader, log, live } = await withOneNode();
+  const look = async (looksFirst: boolean) =>
+    await reader.read(
+      async ({ db, schemas, followed }) => {
+        const assumed = followed.supernodes;
+        await countOfNodes(schemas.supernodes).execute(db);
+        return { assumed, read: followed.supernodes };
+      },
+      { looksFirst },
+    );
+  const { read: first } = await look(false);
+  for (const looksFirst of [false, true]) expect(await look(looksFirst)).toSatisfy(isOnly(first));
+  log.append(nodeFacts('a').changed({ note: 'again' }));
+  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
+  const { read: next } = await look(false);
+  expect(next).toEqual({ ...first, sequence: 2 });
+  expect(await look(false)).toSatisfy(isOnly(next));
+});
 
 test('read runs again, and gives and confirms nothing before, where the generations are not what the look before found', async () => {
   const { reader, log, live } = await withOneNode();

@@ -63,7 +63,7 @@ export function createReader({ pools, network, projections = all }: ReaderOption
   let known: LiveGenerations | undefined;
   const look = shared(
     async () =>
-      await lent(pools.read, async (connect) => liveFrom((await sendBatch(await connect(), [live])[0]) ?? [])),
+      await lent(pools.read, async (connect) => liveFrom((await sendBatch(await connect(), [live])[0]) ?? [], known)),
   );
   const guess = async <T>(connect: Connect, assumed: Assumed, use: Use<T>): Promise<T> => {
     const onLive = (now: LiveGenerations): void => void (known = now);
@@ -81,7 +81,7 @@ export function createReader({ pools, network, projections = all }: ReaderOption
     const [, match] = await Promise.all(
       sendBatch(client, [{ text: 'begin isolation level repeatable read read only' }, live]),
     );
-    known = liveFrom(match ?? []);
+    known = liveFrom(match ?? [], known);
     const [outcome] = await Promise.allSettled([use(heldSnapshot({ reader, versions, taken: known }, client))]);
     await Promise.all(sendBatch(client, [{ text: 'commit' }]));
     return valueOf(outcome);

@@ -39,9 +39,15 @@ export const findLive = (network: string): Statement => ({
     from ${metaSchema(network)}.generations where status = 'live'`,
 });
 
-/** The live generations from the rows of `findLive`. */
-export function liveFrom(rows: ResultRows): LiveGenerations {
-  const all = rows as readonly (Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & { readonly position: number })[];
+type LiveRow = Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & Readonly<{ position: number }>;
+
+/**
+ * The live generations from the rows of `findLive`; those that are known, where the rows have the same. Most reads meet
+ * nothing else, and what each of them would make anew outlives it by far: it is collected with old objects only.
+ */
+export function liveFrom(rows: ResultRows, known?: LiveGenerations): LiveGenerations {
+  const all = rows as readonly LiveRow[];
+  if (known?.size === all.length && all.every((row) => isOf(row, known.get(row.projection)))) return known;
   return new Map(
     all.map(({ projection, version, schema, stream, incarnation, position: sequence }) => [
       projection,
@@ -49,6 +55,13 @@ export function liveFrom(rows: ResultRows): LiveGenerations {
     ]),
   );
 }
+
+const isOf = ({ version, schema, stream, incarnation, position }: LiveRow, known: Live | undefined): boolean =>
+  known?.version === version &&
+  known.schema === schema &&
+  known.followed.stream === stream &&
+  known.followed.incarnation === incarnation &&
+  known.followed.sequence === position;
 
 type Requesting = Readonly<{
   /** The same for all snapshots of one database. */
@@ -83,9 +96,9 @@ export function optimisticSnapshot(requesting: Requesting, { connect, live, onLi
   let checked = 0;
   let hasSent = false;
   const check = (rows: ResultRows): void => {
-    const now = liveFrom(rows);
+    const now = liveFrom(rows, taken);
+    if (now !== taken) onLive(now);
     const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
-    if (changed.length > 0) onLive(now);
     if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
       throw new GenerationChanged(checked > 0);
     if (checked === 0) taken = now;
