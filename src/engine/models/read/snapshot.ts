@@ -42,18 +42,20 @@ export const findLive = (network: string): Statement => ({
 type LiveRow = Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & Readonly<{ position: number }>;
 
 /**
- * The live generations from the rows of `findLive`; those that are known, where the rows have the same. Most reads meet
- * nothing else, and what each of them would make anew outlives it by far: it is collected with old objects only.
+ * The live generations from the rows of `findLive`: each is the known one where its row says the same, and so is the map
+ * where nothing moved. Most reads meet nothing else, and what each of them would make anew outlives it by far: it is
+ * collected with old objects only.
  */
 export function liveFrom(rows: ResultRows, known?: LiveGenerations): LiveGenerations {
   const all = rows as readonly LiveRow[];
   if (known?.size === all.length && all.every((row) => isOf(row, known.get(row.projection)))) return known;
-  return new Map(
-    all.map(({ projection, version, schema, stream, incarnation, position: sequence }) => [
-      projection,
-      { projection, version, schema, followed: { stream, incarnation, sequence } },
-    ]),
-  );
+  return new Map(all.map((row) => [row.projection, liveOf(row, known?.get(row.projection))]));
+}
+
+function liveOf(row: LiveRow, known: Live | undefined): Live {
+  if (known && isOf(row, known)) return known;
+  const { projection, version, schema, stream, incarnation, position: sequence } = row;
+  return { projection, version, schema, followed: { stream, incarnation, sequence } };
 }
 
 const isOf = ({ version, schema, stream, incarnation, position }: LiveRow, known: Live | undefined): boolean =>
@@ -85,7 +87,7 @@ type Sent = Readonly<{ sound: Promise<void>; answers: readonly Promise<ResultRow
 
 /**
  * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
- * fails with `Moved` instead of answering when one has changed, after it has reported the present ones.
+ * fails with `GenerationChanged` instead of answering when one has changed, after it has reported the present ones.
  *
  * A position that has only advanced since, and that nobody has read, changes nothing: it is as its first answer has it.
  */
@@ -98,7 +100,7 @@ export function optimisticSnapshot(requesting: Requesting, { connect, live, onLi
   const check = (rows: ResultRows): void => {
     const now = liveFrom(rows, taken);
     if (now !== taken) onLive(now);
-    const changed = [...named].filter((name) => !isSame(taken.get(name), now.get(name)));
+    const changed = [...named].filter((name) => taken.get(name) !== now.get(name));
     if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
       throw new GenerationChanged(checked > 0);
     if (checked === 0) taken = now;
@@ -195,14 +197,6 @@ function gather(send: (statements: readonly Statement[]) => readonly Promise<Res
       if (waiting.length === 0) process.nextTick(leave);
       waiting.push({ statement, answer });
     });
-}
-
-function isSame(a: Live | undefined, b: Live | undefined): boolean {
-  return (
-    a?.schema === b?.schema &&
-    a?.followed.sequence === b?.followed.sequence &&
-    a?.followed.incarnation === b?.followed.incarnation
-  );
 }
 
 /** Returns whether a generation is the same one further on in the same stream. */
