@@ -42,9 +42,9 @@ export const findLive = (network: string): Statement => ({
 type LiveRow = Omit<Live, 'followed'> & Omit<Followed, 'sequence'> & Readonly<{ position: number }>;
 
 /**
- * The live generations from the rows of `findLive`: each is the known one where its row says the same, and so is the map
- * where nothing moved. Most reads meet nothing else, and what each of them would make anew outlives it by far: it is
- * collected with old objects only.
+ * The live generations from the rows of `findLive`: each is the known one where its row says the same, and so is the
+ * map where nothing moved. Most reads meet nothing else, and what each of them would make anew outlives it by far: it
+ * is collected with old objects only.
  */
 export function liveFrom(rows: ResultRows, known?: LiveGenerations): LiveGenerations {
   const all = rows as readonly LiveRow[];
