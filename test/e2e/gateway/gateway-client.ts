@@ -14,7 +14,7 @@ export type Frame = Readonly<{ name: string | undefined; id: string; event: Told
 /** A file that is registered by the page of the local network, ready to be uploaded. */
 export type Registered = Readonly<{ action: string; signature: string; dataHash: string; bytes: Buffer }>;
 
-/** Registers a file with bytes of its own. */
+/** Registers a file with bytes of its own. Fails where the action was not registered. */
 export async function registered(
   gateway: string,
   name: string,
@@ -25,8 +25,11 @@ export async function registered(
   hasher.update(bytes);
   const dataHash = hasher.digest();
   const asked = { data_hash: dataHash, file_name: name, size: bytes.length, public: isPublic };
-  const { action_id, signature } = await postJson(`${gateway}/transfers/registrations`, asked);
-  return { action: String(action_id), signature: String(signature), dataHash, bytes };
+  const answer = await postJson(`${gateway}/transfers/registrations`, asked);
+  const { action_id, signature } = answer;
+  if (typeof action_id !== 'string' || typeof signature !== 'string')
+    throw new Error(`${name} was not registered: ${JSON.stringify(answer)}`);
+  return { action: action_id, signature, dataHash, bytes };
 }
 
 /** Posts JSON and gives the answer with its status. */

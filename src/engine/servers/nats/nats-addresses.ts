@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { wait } from '../../../kit/wait.ts';
 import { isDataDamage, setAside } from '../aside.ts';
+import { createPatience } from '../patience.ts';
 import { type Report, whileSaying } from '../commands.ts';
 import { AppError } from '../../../kit/errors.ts';
 import { type Daemon } from '../daemon.ts';
@@ -13,8 +14,6 @@ export type Addresses = Readonly<{ url: string; wsUrl: string; monitorUrl: strin
 export function streamsFolder(dir: string): string {
   return path.join(dir, 'js', 'jetstream', 'CORE', 'streams');
 }
-
-const READY_WITHIN_MS = 60_000;
 
 type Waiting = Readonly<{ host: string; say: Report; signal?: AbortSignal }>;
 
@@ -34,24 +33,24 @@ export async function untilReady(daemon: Daemon, folder: string, { say, ...optio
 }
 
 async function addressesOf(daemon: Daemon, folder: string, { host, signal }: Omit<Waiting, 'say'>): Promise<Addresses> {
-  const deadline = performance.now() + READY_WITHIN_MS;
+  const mayWait = createPatience(daemon.pid);
   for (;;) {
     signal?.throwIfAborted();
     const addresses = await readAddresses(folder, host);
     if (addresses) return addresses;
     if (daemon.hasExited()) throw endedBy(await daemon.exited);
-    if (performance.now() > deadline) throw notReady(daemon, folder);
+    if (!mayWait()) throw notReady(daemon, folder);
     await wait(20);
   }
 }
 
-/** Nothing is renamed: this process cannot distinguish a damaged store from a large one. */
+/** Nothing is renamed: this process cannot distinguish a damaged store from a slow disk. */
 function notReady(daemon: Daemon, folder: string): AppError {
   const dir = path.dirname(folder);
   return new AppError(
     'UNAVAILABLE',
-    `nats-server (process ${daemon.pid}) did not become ready within ${READY_WITHIN_MS / 1000} s. Read ${path.join(dir, 'nats.log')}; if its store is beyond ` +
-      `help, move ${path.join(dir, 'js')} away and start again: what was in it comes back from the archive.`,
+    `nats-server (process ${daemon.pid}) does not listen and does nothing. Read ${path.join(dir, 'nats.log')}; if its store is beyond help, ` +
+      `move ${path.join(dir, 'js')} away and start again: what was in it comes back from the archive.`,
   );
 }
 

@@ -7,6 +7,7 @@ import { isDataDamage } from '../aside.ts';
 import { startDaemon, type Daemon } from '../daemon.ts';
 import type { Cluster } from './postgres-cluster.ts';
 import { assertAnswers } from './postgres-database.ts';
+import { createPatience } from '../patience.ts';
 import { endPredecessor, rememberServer } from '../predecessor.ts';
 
 /** The parts of a start once the cluster exists. `isOpen`: others may connect to the port of `config` on 127.0.0.1. */
@@ -17,10 +18,14 @@ type Launch = Readonly<{
   config: pg.ClientConfig;
   ephemeral: boolean;
   isOpen: boolean;
+  idleMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }>;
 
-const READY_WITHIN_MS = 60_000;
+/** `cannot_connect_now`: what is left of a crash is being recovered. */
+const STARTING = '57P03';
+/** A server that does not run takes connections and never answers them. */
+const ANSWERS_WITHIN_MS = 5_000;
 /** How long processes of a killed server may take to notice. */
 const LEFTOVERS_WITHIN_MS = 15_000;
 const LEFTOVERS = /pre-existing shared memory block|lock file ".*" already exists/;
@@ -141,20 +146,27 @@ function startServer({
   });
 }
 
-async function untilReady(daemon: Daemon, { config, signal }: Launch): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN_MS;
+async function untilReady(daemon: Daemon, { dir, config, idleMs, signal }: Launch): Promise<void> {
+  const mayWait = createPatience(daemon.pid, idleMs);
   for (;;) {
     signal?.throwIfAborted();
     try {
-      await assertAnswers(config);
+      await assertAnswers({ ...config, connectionTimeoutMillis: ANSWERS_WITHIN_MS, query_timeout: ANSWERS_WITHIN_MS });
       return;
     } catch (error) {
       if (daemon.hasExited()) throw endedBy(await daemon.exited, error);
       if (isRefusal(error)) throw notWell(error);
-      if (performance.now() > deadline) throw new Error('PostgreSQL did not become ready', { cause: error });
+      if (!mayWait(isStarting(error))) throw notReady(daemon, dir, error);
       await wait(25);
     }
   }
+}
+
+const isStarting = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === STARTING;
+
+function notReady({ pid }: Daemon, dir: string, cause: unknown): Error {
+  const log = path.join(dir, 'postgres.log');
+  return new Error(`PostgreSQL (process ${pid}) does not answer and does nothing. Read ${log}`, { cause });
 }
 
 /** The server ended, or refuses to work, because of what lies in its folder. */

@@ -30,6 +30,8 @@ type PostgresOptions = Readonly<{
   password?: string | undefined;
   /** Is called before a damaged cluster is renamed; where it returns false, the start fails. */
   mayReplace?: () => boolean;
+  /** After how many milliseconds in which it does nothing a server that starts is given up; else a minute. */
+  idleMs?: number;
   say: Report;
   signal?: AbortSignal;
 }>;
@@ -53,7 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
 }
 
 async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
-  const { password, ephemeral = false, say, signal } = options;
+  const { password, ephemeral = false, idleMs, say, signal } = options;
   const pgPort = options.pgPort || undefined;
   if (pgPort && !password) throw new Error('PG_PORT opens PostgreSQL to others: set POSTGRES_PASSWORD as well');
   const dir = path.resolve(options.dir);
@@ -69,7 +71,7 @@ async function startOnce(options: PostgresOptions): Promise<EmbeddedPostgres> {
   await removeStaleLocks(cluster.folder, path.join(host, `.s.PGSQL.${pgPort ?? SOCKET_NUMBER}`));
   const config = { host, port: pgPort ?? SOCKET_NUMBER, user: USER, database: DATABASE };
 
-  const launch = { dir, bin, cluster, config, ephemeral, isOpen: pgPort !== undefined, signal };
+  const launch = { dir, bin, cluster, config, ephemeral, isOpen: pgPort !== undefined, idleMs, signal };
   const daemon = await whileSaying(say, 'starting PostgreSQL', () => launchPostgres(launch));
   try {
     const version = await prepareDatabase(config, pgPort === undefined ? undefined : password);

@@ -47,6 +47,17 @@ test('startPostgres after kill -9 of the server, with clients at work, keeps wha
   expect(await interrupted).toMatch(/terminated|closed/i);
 });
 
+test('a server that is still recovering is waited for, also longer than one that does nothing', async () => {
+  const { dir, settings } = stoppedCluster();
+  // A recovery as slow as one likes: from an archive that takes its time to have nothing.
+  appendFileSync(settings, "restore_command = 'sleep 0.5; false'\n");
+  writeFileSync(path.join(dir, 'pg18', 'recovery.signal'), '');
+  const server = await startPostgres({ dir, say, idleMs: 250 });
+  onTestFinished(() => server.stop());
+  expect(readFileSync(path.join(dir, 'postgres.log'), 'utf8')).toContain('the database system is starting up');
+  expect(await query(server.config, 'select value from kept')).toEqual([{ value: 7 }]);
+});
+
 test('a server that starts again reads into its memory what was there when it stopped', async () => {
   const dir = temporaryFolder();
   const first = await startPostgres({ dir, say });
