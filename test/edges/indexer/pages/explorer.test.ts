@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { refusalPage, registerPages } from '../../../../src/edges/indexer/pages/pages.ts';
 import { until } from '../../../support/polling.ts';
 import { openBrowser } from '../../../support/programs/browser.ts';
@@ -25,6 +25,7 @@ let browser: Browser;
 let context: BrowserContext;
 
 beforeAll(async () => {
+  browser = await openBrowser();
   const facts = [...sample, ...unwieldy];
   rest = await startRest(facts, {
     past: pastIn(pastOf(facts)),
@@ -34,12 +35,11 @@ beforeAll(async () => {
     registerPages: (pages) => registerPages(pages, pageSources),
     refusalPage,
   });
-  browser = await openBrowser();
   context = await browser.newContext();
-});
-afterAll(async () => {
-  await browser.close();
-  await rest.close();
+  return async () => {
+    await browser.close();
+    await rest.close();
+  };
 });
 
 /** Opens a page of the explorer, and waits until it shows what it reads. */
