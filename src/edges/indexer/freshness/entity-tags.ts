@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import type { ProjectionName } from '../../../projections/projection.ts';
 import type { Reading } from '../../../projections/reading.ts';
+import { lastOfScope } from './last-of-scope.ts';
 
 /** What an answer is made of: the tables, how far they have followed the log, and an instant of the past. */
 type Material = Readonly<{
@@ -24,13 +26,26 @@ export type TaggedProgram = Readonly<{
 /** Of a tag, in characters of base64url: twelve bytes. */
 const tagLength = 16;
 
-/** Makes entity tags from positions, so that no query of a body has to run. */
+/**
+ * Makes entity tags from positions, so that no query of a body has to run.
+ *
+ * What all addresses of a route share is digested once for each position. A tag is compared with those of its own
+ * address alone; its checksum is for a caller that confuses two.
+ */
 export function createEntityTags({ version, settings: { network, profile }, cursorKey }: TaggedProgram): EntityTags {
   const program = digest(JSON.stringify([version, network, profile, Buffer.from(cursorKey).toString('base64')]));
-  return ({ url, reading: { schemas, followed }, scope: { projections }, instant }) => {
-    const tables = projections.map((name) => schemas[name]);
-    const positions = instant?.token ?? projections.map((name) => followed[name]);
-    return weakTag(program, url, tables, positions);
+  const at = ({ schemas }: Pick<Reading, 'schemas'>, projections: readonly ProjectionName[], positions: unknown) =>
+    digest(JSON.stringify([program, projections.map((name) => schemas[name]), positions]));
+  const now = lastOfScope((reading, projections) =>
+    at(
+      reading,
+      projections,
+      projections.map((name) => reading.followed[name]),
+    ),
+  );
+  return ({ url, reading, scope: { projections }, instant }) => {
+    const state = instant ? at(reading, projections, instant.token) : now(reading, projections);
+    return `W/"${state}.${crc32(url).toString(36)}"`;
   };
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { ProjectionName } from '../../../projections/projection.ts';
-import type { Reading, ReadingAt } from '../../../projections/reading.ts';
+import type { Followed, Reading, ReadingAt } from '../../../projections/reading.ts';
 import type { Query } from '../../../projections/query.ts';
 import { SyncRounds } from '../../../projections/rounds/queries.ts';
 import type { RoundRow } from '../../../projections/tables.ts';
@@ -10,6 +10,7 @@ import type { LagTracker } from '../../../engine/log/lag.ts';
 import type { ObservedModels } from '../../../engine/models/observed.ts';
 import type { NamedInstant } from '../../http/positions.ts';
 import { createResolver, type PastLog, type ResolvedInstant } from './as-of.ts';
+import { lastOfScope } from '../freshness/last-of-scope.ts';
 import { createEntityTags, type TaggedProgram, vary } from '../freshness/entity-tags.ts';
 import { namesTag } from '../../http/if-none-match.ts';
 import { createFreshReads, freshnessOf } from '../freshness/freshness.ts';
@@ -72,10 +73,10 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
   const [resolveInstant, records] = [createResolver(past, clock), createPastRecords(past)];
   const tagOf = createEntityTags(others);
   const fresh = createFreshReads({ past, ...others });
-  let known: { of: string; rounds: readonly RoundRow[] } | undefined;
+  const tokenOf = lastOfScope(({ followed }, projections) => positionToken(projections.map((name) => followed[name])));
+  let known: { of: Followed; rounds: readonly RoundRow[] } | undefined;
   const roundsOf = async (reading: Reading): Promise<readonly RoundRow[]> => {
-    const { incarnation, sequence } = reading.followed.rounds;
-    const of = JSON.stringify([reading.schemas.rounds, incarnation, sequence]);
+    const of = reading.followed.rounds;
     if (known?.of === of) return known.rounds;
     const match = await runQuery(reading, new SyncRounds({}));
     await reading.confirmed();
@@ -87,7 +88,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const behindMs = Math.max(...followed.map(({ stream, sequence }) => lag.lagMs(stream, sequence)));
     const ageMs = chainAgeMs(at.rounds, sources, clock());
     void reply.headers({
-      'Annals-Position': positionToken(followed),
+      'Annals-Position': tokenOf(at.reading, projections),
       'Annals-Lag-Ms': String(Math.round(behindMs)),
       ...(ageMs === undefined ? {} : { 'Annals-Chain-Age-Ms': String(ageMs) }),
       'Cache-Control': 'no-store',

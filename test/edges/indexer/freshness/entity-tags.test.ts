@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReadScope } from '../../../../src/edges/indexer/rest/reads.ts';
 import { namesTag } from '../../../../src/edges/http/if-none-match.ts';
 import { createEntityTags } from '../../../../src/edges/indexer/freshness/entity-tags.ts';
+import { lastOfScope } from '../../../../src/edges/indexer/freshness/last-of-scope.ts';
 import type { Followed, Reading } from '../../../../src/projections/reading.ts';
 import { loadReading } from '../../../support/histories/load-projection.ts';
 import { type Answer, defaultSettings, now, pastOf, type RestServer, startRest } from '../rest/rest-server.ts';
@@ -58,7 +59,7 @@ describe.each(paths)('GET %s', (path) => {
   it('is 304 without a query to whoever has the answer, until a projection of it advances', async () => {
     const first = await rest.get(path);
     const tag = first.headers.get('etag') ?? '';
-    expect(tag).toMatch(/^W\/"[\w-]{16}"$/);
+    expect(tag).toMatch(/^W\/"[\w-]{16}\.[\da-z]{1,7}"$/);
     expect(headersOf(first).slice(1, 3)).toEqual(['no-cache', 'Accept, Accept-Datetime']);
     const conditional = { headers: { 'if-none-match': `"other", ${tag}` } };
     const before = queries;
@@ -139,6 +140,29 @@ describe('createEntityTags', () => {
     ];
     expect(new Set(tags).size).toBe(tags.length);
     expect(tagOf(reading('a', 'one', 7))).toBe(tags[0]);
+  });
+});
+
+describe('lastOfScope', () => {
+  it('makes a text once until a position is another object, and again for other projections', () => {
+    const made: unknown[] = [];
+    const of = lastOfScope(({ followed }, projections) => {
+      made.push(projections);
+      return projections.map((name) => followed[name].sequence).join();
+    });
+    const at = (actions: object, rounds: object) => ({ followed: { actions, rounds }, schemas: {} }) as never;
+    const [one, two] = [['actions'], ['actions', 'rounds']] as const;
+    const [first, second, third] = [{ sequence: 1 }, { sequence: 2 }, { sequence: 3 }];
+    const texts = [of(at(first, second), one), of(at(first, third), one), of(at(first, second), two)];
+    expect([...texts, of(at(first, third), two), of(at(third, third), one), of(at(third, third), one)]).toEqual([
+      '1',
+      '1',
+      '1,2',
+      '1,3',
+      '3',
+      '3',
+    ]);
+    expect(made).toEqual([one, two, two, one]);
   });
 });
 
