@@ -17,7 +17,7 @@ import type { Manner, Order } from './orders.ts';
 /** So many of the nodes turn hostile, the first ones. */
 const turning = 3;
 /** Most bytes that a node may keep. */
-export const storageBytes = 64 * 2 ** 20;
+export const storageBytes = 256 * 2 ** 20;
 
 /**
  * Ten listed nodes and a gateway without a projector; all read the chain at an address that can fall behind.

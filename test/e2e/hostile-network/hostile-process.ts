@@ -76,7 +76,9 @@ async function besiege({ gatewayPort, honest, known, seed }: Extract<Order, { do
         return;
       }
       const host = random.pick(honest as [string, ...string[]]);
-      const session = await strangersSession({ host, port: ports.grpc }, localAddress);
+      // Whoever reads nothing takes none of the bytes that the connection would hold for it.
+      const window = deed === 'unread' ? 0 : undefined;
+      const session = await strangersSession({ host, port: ports.grpc }, localAddress, window);
       if (deed === 'drip') drippingUpload(session, Buffer.alloc(200_000, 's'), 500);
       if (deed === 'unread') unreadDownload(session, known);
     }),

@@ -7,12 +7,12 @@ import {
   SupernodeEventType as Step,
 } from '../../gen/cascade/service_pb.ts';
 import { callerIn } from '../../rpc/callers.ts';
-import { judge } from '../peers/judge.ts';
-import { isSameManifest, type Manifest } from '../storage/manifest.ts';
+import type { Manifest } from '../storage/manifest.ts';
 import type { PieceHash } from '../storage/piece-hash.ts';
 import type { ActionFile, CascadeAction } from '../../chain/files/chain.ts';
 import { mostBytesOf } from '../../chain/files/file-bounds.ts';
 import { chunksOf } from './chunks-of.ts';
+import type { CompleteFile, WantedFile } from '../peers/complete-files.ts';
 import type { CascadeDependencies } from './dependencies.ts';
 import { refusal } from './refusals.ts';
 
@@ -44,11 +44,8 @@ export async function* download(
     yield reported(Step.METADATA_DECODED, `The file is ${file.isPublic ? 'public' : 'private'}`);
     await allow(cascade, action, { file, signature });
     yield reported(Step.NETWORK_RETRIEVE_STARTED, 'The pieces of the file are being looked for');
-    const manifest = await collect(cascade, actionId, {
-      dataHash: file.dataHash,
-      mostBytes: mostBytesOf(action.record),
-      signal,
-    });
+    const wanted = { actionId, dataHash: file.dataHash, mostBytes: mostBytesOf(action.record) };
+    const manifest = await collect(cascade, wanted, signal);
     yield reported(Step.ARTEFACTS_DOWNLOADED, `${manifest.pieces.length} pieces are here`);
     yield reported(Step.DECODE_COMPLETED, `${manifest.size} bytes hash to ${manifest.dataHash}`);
     yield reported(Step.SERVE_READY, 'The file is ready');
@@ -74,24 +71,14 @@ async function allow(
 
 /** All pieces of the file, which together are it; every try is an entry of the status, also one that finds nothing. */
 async function collect(
-  cascade: CascadeDependencies,
-  actionId: string,
-  { dataHash, mostBytes, signal }: Readonly<{ dataHash: string; mostBytes: number; signal: AbortSignal }>,
+  { copies, diagnostics }: CascadeDependencies,
+  wanted: WantedFile,
+  signal: AbortSignal,
 ): Promise<Manifest> {
-  const { copies, storage, diagnostics } = cascade;
   const startedAt = performance.now();
-  const match = { keys: 0, here: 0, elsewhere: 0 };
+  let match: CompleteFile = { keys: 0, here: 0, elsewhere: 0 };
   try {
-    const own = await storage.manifest(actionId);
-    for await (const manifest of copies.manifests(actionId)) {
-      signal.throwIfAborted();
-      if (manifest.dataHash !== dataHash || manifest.size > mostBytes) continue;
-      const { isTrue, here, elsewhere } = await judge(manifest, copies.reader(actionId), signal);
-      Object.assign(match, { keys: manifest.pieces.length, here, elsewhere });
-      if (!isTrue) continue;
-      if (own && !isSameManifest(own, manifest)) await storage.keep(manifest);
-      return manifest;
-    }
+    match = await copies.complete(wanted, signal);
   } finally {
     diagnostics.retrievals.add({
       timeUnix: BigInt(Math.floor(Date.now() / 1000)),
@@ -102,7 +89,8 @@ async function collect(
       durationMs: BigInt(Math.round(performance.now() - startedAt)),
     });
   }
-  throw refusal('unavailable', `No node that can be reached has the file of action ${actionId}`);
+  if (match.manifest) return match.manifest;
+  throw refusal('unavailable', `No node that can be reached has the file of action ${wanted.actionId}`);
 }
 
 /** Reads a piece that a file cannot be sent without. */

@@ -1,6 +1,7 @@
 import { decodeManifest, type Manifest } from '../storage/manifest.ts';
 import type { Diagnostics } from '../status/diagnostics.ts';
 import type { Peer } from './directory.ts';
+import { type CompleteFiles, createCompleteFiles } from './complete-files.ts';
 import { createPeerQueue, giveFile } from './give-file.ts';
 import { createGiving, createRecentPeers, type Haste } from './giving.ts';
 import { createPeerPace } from './peer-pace.ts';
@@ -17,6 +18,8 @@ export type Copies = Readonly<{
   /** The manifests that a file may have, first this node's and then those of the others. */
   manifests: (actionId: string) => AsyncIterable<Manifest>;
   reader: PieceReader;
+  /** Reads all pieces of a file. */
+  complete: CompleteFiles;
   /** Fetches pieces that are missing here, and sends pieces that are here to the nodes that should hold them. */
   repair: () => Promise<void>;
   /** Files that no other node was seen to hold when they were last repaired. */
@@ -59,6 +62,7 @@ export function createCopies(options: CopiesOptions): Copies {
   return {
     manifests,
     reader,
+    complete: createCompleteFiles({ manifests, reader, storage }),
     spread: async (manifest) => {
       const { group, rest, listed } = await placement.candidates(manifest.actionId, 'transfer');
       const spread = { copies: 1, listed };
