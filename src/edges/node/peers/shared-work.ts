@@ -13,7 +13,7 @@ type Running<T> = { result: Promise<T>; callers: number; stop: AbortController }
  */
 export function createSharedWork<T>(): SharedWork<T> {
   const open = new Map<string, Running<T>>();
-  const begin = (key: string, work: (signal: AbortSignal) => Promise<T>): Running<T> => {
+  const start = (key: string, work: (signal: AbortSignal) => Promise<T>): Running<T> => {
     const stop = new AbortController();
     const one: Running<T> = { result: work(stop.signal), callers: 0, stop };
     const forget = (): void => void (open.get(key) === one && open.delete(key));
@@ -24,7 +24,7 @@ export function createSharedWork<T>(): SharedWork<T> {
   };
   return async (key, signal, work) => {
     signal.throwIfAborted();
-    const one = open.get(key) ?? begin(key, work);
+    const one = open.get(key) ?? start(key, work);
     one.callers += 1;
     const left = Promise.withResolvers<never>();
     const leave = (): void => left.reject(signal.reason);
