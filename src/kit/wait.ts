@@ -75,11 +75,14 @@ export async function whileAwake<T>(
 export type AwakeClock = Readonly<{ now: () => number; check: () => void; pause: () => void; resume: () => void }>;
 
 /**
- * A clock that advances by `mostMs` from one check to the next at most, however long this process stood still between
- * them; between two checks whatever has come is read.
+ * A clock that somebody checks every `checkMs`, and that advances by no more from one check to the next, however long
+ * this process stood still between them.
+ *
+ * It is one check behind: a time counts once this process has run for another check after it, and so has read what
+ * came meanwhile, in as many turns as that takes.
  */
-export function createAwakeClock(mostMs: number): AwakeClock {
-  let [awakeMs, uncheckedMs, since, paused] = [0, 0, performance.now(), 0];
+export function createAwakeClock(checkMs: number): AwakeClock {
+  let [awakeMs, lastMs, uncheckedMs, since, paused] = [0, 0, 0, performance.now(), 0];
   const count = (): void => {
     const at = performance.now();
     if (paused === 0) uncheckedMs += at - since;
@@ -93,7 +96,8 @@ export function createAwakeClock(mostMs: number): AwakeClock {
     now: () => awakeMs,
     check: () => {
       count();
-      awakeMs += Math.min(uncheckedMs, mostMs);
+      awakeMs += lastMs;
+      lastMs = Math.min(uncheckedMs, checkMs);
       uncheckedMs = 0;
     },
     pause: () => pauseBy(1),

@@ -44,7 +44,7 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
     this.#chunks = body[Symbol.asyncIterator]();
     this.#windowMs = windowMs;
     this.#leastBytes = (bytesPerSecond * windowMs) / 1000;
-    this.#clock = createAwakeClock((2 * windowMs) / checksPerWindow);
+    this.#clock = createAwakeClock(windowMs / checksPerWindow);
     this.#clock.pause();
   }
 
@@ -85,16 +85,12 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
 
   #check(): void {
     this.#clock.check();
-    // Timers run before what has come is read, this after it.
-    if (this.#clock.now() - this.#windowStartMs >= this.#windowMs) setImmediate(() => this.#endWindow());
-  }
-
-  /** A window that was fast enough is followed by one in which nothing came yet. */
-  #endWindow(): void {
+    if (this.#clock.now() - this.#windowStartMs < this.#windowMs) return;
     if (this.#bytes < this.#leastBytes) {
       this.#fail?.(tooSlow());
       return;
     }
+    // A window that was fast enough is followed by one in which nothing came yet.
     this.#windowStartMs = this.#clock.now();
     this.#bytes = 0;
   }

@@ -33,7 +33,7 @@ export async function withPace<T>(
   const { socket } = request;
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
   const eachMs = Math.min(1_000, stallMs / 4, windowMs / 4);
-  const clock = createAwakeClock(2 * eachMs);
+  const clock = createAwakeClock(eachMs);
   const { now } = clock;
   let advanced = { at: now(), bytes: socket.bytesRead };
   let window = advanced;
