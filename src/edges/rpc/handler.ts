@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { Code, ConnectError, type ConnectRouter, type Interceptor } from '@connectrpc/connect';
+import { Code, ConnectError, type ConnectRouter, type ContextValues, type Interceptor } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import { toAppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
@@ -34,18 +34,25 @@ export function createRpcHandler(
   logger: Logger,
   { pace }: Readonly<{ pace?: BodyPace }> = {},
 ): RpcHandler {
-  const router = createRouter({
+  const translate = translating(logger);
+  const { router, plainCall } = createRouter({
     acceptCompression: [],
     readMaxBytes: unaryBytes,
     requestGate: blameClient,
-    interceptors: [translateErrors(logger)],
+    interceptors: [translateErrors(translate)],
   });
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const serve: Serve = async (request, response) => {
     const handler = handlers.get(request.url?.split('?', 1)[0] ?? '');
     if (!handler) return answerUnknown(request, response);
+    const answerPlain = plainCall(response, handler.requestPath);
     await traceCall(handler, request, response, async () => {
+      if (answerPlain) {
+        const values = (): ContextValues => callerValues(request);
+        const call = { name: handler.method.name, isGone: () => isCallClosed(values()) };
+        return await answerPlain({ values, translate: (caught) => translate(caught, call) });
+      }
       const read = withPace(readRequest(request, response), handler.requestPath, pace);
       const isStream = handler.method.methodKind !== 'unary';
       const withFields = isStream ? acceptLongFields(read.contextValues) : undefined;
@@ -78,29 +85,40 @@ function readRequest(
   }
 }
 
-type Translate = (caught: unknown) => ConnectError;
+type Translate = (
+  caught: unknown,
+  call: Readonly<{ name: string; /** Whether nobody receives an answer. */ isGone: () => boolean }>,
+) => ConnectError;
 
-function translateErrors(logger: Logger): Interceptor {
+/** What a call's client is told of a failure; faults of ours are logged. */
+function translating(logger: Logger): Translate {
+  return (caught, { name, isGone }) => {
+    correctBlame(caught);
+    if (isGone() && isConnectionGone(caught)) return new ConnectError('The client has gone', Code.Canceled);
+    markFailure(caught);
+    if (isOurFault(caught)) logger.error({ err: toAppError(caught), method: name }, 'call failed');
+    return toRpcError(caught);
+  };
+}
+
+function translateErrors(translate: Translate): Interceptor {
   return (next) => async (request) => {
     const { method, signal, contextValues } = request;
-    const translate: Translate = (caught) => {
-      correctBlame(caught);
-      const isGone = signal.aborted || isCallClosed(contextValues);
-      if (isGone && isConnectionGone(caught)) return new ConnectError('The client has gone', Code.Canceled);
-      markFailure(caught);
-      if (isOurFault(caught)) logger.error({ err: toAppError(caught), method: method.name }, 'call failed');
-      return toRpcError(caught);
-    };
+    const isGone = (): boolean => signal.aborted || isCallClosed(contextValues);
+    const translated = (caught: unknown): ConnectError => translate(caught, { name: method.name, isGone });
     try {
       const response = await next(request);
-      return response.stream ? { ...response, message: translateStream(response.message, translate) } : response;
+      return response.stream ? { ...response, message: translateStream(response.message, translated) } : response;
     } catch (caught) {
-      throw translate(caught);
+      throw translated(caught);
     }
   };
 }
 
-async function* translateStream<T>(messages: AsyncIterable<T>, translate: Translate): AsyncGenerator<T> {
+async function* translateStream<T>(
+  messages: AsyncIterable<T>,
+  translate: (caught: unknown) => ConnectError,
+): AsyncGenerator<T> {
   try {
     yield* messages;
   } catch (caught) {

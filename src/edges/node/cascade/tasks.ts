@@ -11,7 +11,9 @@ export type Tasks = Readonly<{
 }>;
 
 /** The real network's names of the two kinds. */
-export type TaskService = 'cascade.upload' | 'cascade.download';
+export type TaskService = (typeof services)[number];
+
+const services = ['cascade.upload', 'cascade.download'] as const;
 
 /** Counts tasks; none is under way at first. */
 export function createTasks(): Tasks {
@@ -26,9 +28,10 @@ export function createTasks(): Tasks {
       return () => void tasks.delete(task);
     },
     running: () =>
-      (['cascade.upload', 'cascade.download'] as const)
-        .map((service) => ({ serviceName: service, taskIds: of(service), taskCount: of(service).length }))
-        .filter(({ taskCount }) => taskCount > 0),
+      (tasks.size === 0 ? [] : services)
+        .map((service) => ({ serviceName: service, taskIds: of(service) }))
+        .filter(({ taskIds }) => taskIds.length > 0)
+        .map((running) => ({ ...running, taskCount: running.taskIds.length })),
   };
 }
 

@@ -23,3 +23,10 @@ async function* thenPlain(body: AsyncIterable<Uint8Array>, trailer: Headers): As
   const message = trailer.get(header);
   if (message !== null) trailer.set(header, grpcMessageOf(decodeURIComponent(message)));
 }
+
+/** The trailers of a call for Node’s server, its message percent-encoded no further than gRPC requires. */
+export function plainTrailers(trailer: Headers): Record<string, string> {
+  const message = trailer.get(header);
+  const fields = Object.fromEntries(trailer);
+  return message === null ? fields : { ...fields, [header]: grpcMessageOf(decodeURIComponent(message)) };
+}
