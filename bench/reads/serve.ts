@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { pino } from 'pino';
+import type { EventPages } from '../../src/engine/archive/event-pages.ts';
 import { createInstants } from '../../src/engine/archive/instants.ts';
-import { createProvenLogs, type ProvenLogs } from '../../src/engine/archive/proof/serving.ts';
+import { createProvenLogs } from '../../src/engine/archive/proof/serving.ts';
 import { createPools } from '../../src/engine/models/pool.ts';
 import { createReader } from '../../src/engine/models/read/reading.ts';
 import type { ProjectionName } from '../../src/projections/projection.ts';
@@ -24,12 +25,12 @@ const head: PastLog['head'] = async (stream) => {
   return { incarnation, firstSequence: 1, lastSequence: sequence };
 };
 const instants = createInstants({ pools, network, head });
-/** No log is signed here: the slider reads of its first event when that was written. */
-const firstEvent: ProvenLogs['event'] = async (_stream, sequence) => {
-  const time = sequence === 1 ? await instants.storedAt('ACTIONS', 1) : undefined;
-  if (time === undefined) return undefined;
+/** There is no log here but for the first event, of which the slider reads when it was written. */
+const firstEvent: EventPages = async (stream, after) => {
+  const time = stream === 'ACTIONS' && after === 0 ? await instants.storedAt(stream, 1) : undefined;
+  if (time === undefined) return [];
   const event = { time: new Date(Number(time / 1_000_000n)).toISOString() };
-  return { bytes: Buffer.from(JSON.stringify(event)), entry: Buffer.alloc(32) };
+  return [{ sequence: 1, subject: `evt.action.${network}.1`, bytes: Buffer.from(JSON.stringify(event)) }];
 };
 const app = createRest({
   reader,
@@ -43,8 +44,8 @@ const app = createRest({
   lag: { lagMs: () => 0, heads: () => ({}), ready: Promise.resolve() },
   events: { logged: async () => [], archived: async () => [] },
   links: { ofTransaction: async () => [], causedBy: async () => [], cause: async () => undefined },
-  logs: { ...createProvenLogs({ pools, network }), event: firstEvent },
-  eventSource: { after: async () => [], watch: () => () => undefined },
+  logs: createProvenLogs({ pools, network }),
+  eventSource: { after: firstEvent, watch: () => () => undefined },
   observed: () => ({ checks: [], gauges: [] }),
   requestSync: async () => await Promise.reject(new Error('Nobody syncs here')),
   subscribe: () => () => undefined,
