@@ -54,9 +54,9 @@ export function isPlainGrpc(response: ServerResponse | Http2ServerResponse): res
 /**
  * Answers plain gRPC calls of a method with one message in each direction, on a shorter path than the library's.
  *
- * The library makes a request and an answer of its own for each call, with their headers, signals and generators: of
- * the garbage of a small call three quarters. Collecting that is what one call in a hundred waits for. Here its own
- * parts read, decode and encode, and a method's context is made where it asks for it.
+ * The library makes a request and an answer of its own for each call, with their headers, signals and generators: a
+ * third of the garbage of a call of GetStatus, and of its processor time. Collecting garbage is what one call in a
+ * hundred waits for. Here its own parts read, decode and encode, and a method's context is made where it asks for it.
  *
  * @see https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
