@@ -46,6 +46,14 @@ async function* chunks(count: number, silentMs = 0) {
   yield { requestType: { case: 'metadata' as const, value: { taskId: 'one', actionId: '7' } } };
 }
 
+/** Begins, stands still with this whole process after a part of the time that a client may be silent, and goes on. */
+async function* stillAfter(part: number, count: number) {
+  yield* chunks(0);
+  await pause(part * silenceMs);
+  standStill(2 * silenceMs);
+  yield* chunks(count);
+}
+
 async function messagesOf(port: number, sent: ReturnType<typeof chunks>): Promise<string[]> {
   const client = createClient(CascadeService, createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }));
   return (await Array.fromAsync(client.register(sent))).map(({ message }) => message);
@@ -63,13 +71,7 @@ it.each([0.5, 0.9])(
   'a client that was silent for %f of its time is not cut off for what the process stood still after that',
   { tags: ['S1.port.slow'] },
   async (part) => {
-    const sent = async function* () {
-      yield* chunks(0);
-      await pause(part * silenceMs);
-      standStill(2 * silenceMs);
-      yield* chunks(0);
-    };
-    expect(await messagesOf(await slowPort(0), sent())).toEqual(['done']);
+    expect(await messagesOf(await slowPort(0), stillAfter(part, 0))).toEqual(['done']);
   },
 );
 
@@ -85,13 +87,7 @@ describe('an upload that must come with so many bytes a second', () => {
     'is not too slow for what the process stood still after %f of its time',
     { tags: ['S1.port.slow'] },
     async (part) => {
-      const sent = async function* () {
-        yield* chunks(0);
-        await pause(part * silenceMs);
-        standStill(2 * silenceMs);
-        yield* chunks(4);
-      };
-      expect(await messagesOf(await slowPort(0, { silentMs, pace }), sent())).toEqual(['done']);
+      expect(await messagesOf(await slowPort(0, { silentMs, pace }), stillAfter(part, 4))).toEqual(['done']);
     },
   );
 
