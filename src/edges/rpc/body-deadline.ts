@@ -1,7 +1,7 @@
 import type { UniversalServerRequest } from '@connectrpc/connect/protocol';
-import { Code, ConnectError } from '@connectrpc/connect';
 import { parseTimeout as parseConnectTimeout } from '@connectrpc/connect/protocol-connect';
 import { headerTimeout, parseTimeout } from '@connectrpc/connect/protocol-grpc';
+import { deadlinePassed, startDeadline } from '../../kit/shims/connect/deadline.ts';
 
 const connectHeader = 'connect-timeout-ms';
 
@@ -26,8 +26,6 @@ function isBytes(body: UniversalServerRequest['body']): body is AsyncIterable<Ui
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
-const longestTimerMs = 2 ** 31 - 1;
-
 /** Chunks until the deadline; a timer runs only while the reader waits for one. */
 class BoundedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>;
@@ -44,9 +42,9 @@ class BoundedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     const leftMs = this.#atMs - performance.now();
-    if (leftMs <= 0) throw expired();
+    if (leftMs <= 0) throw deadlinePassed();
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(expired()), Math.min(leftMs, longestTimerMs));
+    const timer = startDeadline(leftMs, reject);
     const chunk = this.#chunks.next();
     chunk.catch(() => undefined);
     return await Promise.race([chunk, late]).finally(() => clearTimeout(timer));
@@ -57,8 +55,4 @@ class BoundedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array
     this.#chunks.return?.().catch(() => undefined);
     return Promise.resolve({ done: true, value: undefined });
   }
-}
-
-function expired(): ConnectError {
-  return new ConnectError('The deadline of the call has passed', Code.DeadlineExceeded);
 }

@@ -20,13 +20,16 @@ export function withPlainMessage(response: UniversalServerResponse): UniversalSe
 
 async function* thenPlain(body: AsyncIterable<Uint8Array>, trailer: Headers): AsyncGenerator<Uint8Array> {
   yield* body;
-  const message = trailer.get(header);
-  if (message !== null) trailer.set(header, grpcMessageOf(decodeURIComponent(message)));
+  makePlain(trailer);
 }
 
 /** The trailers of a call for Node’s server, its message percent-encoded no further than gRPC requires. */
 export function plainTrailers(trailer: Headers): Record<string, string> {
+  makePlain(trailer);
+  return Object.fromEntries(trailer);
+}
+
+function makePlain(trailer: Headers): void {
   const message = trailer.get(header);
-  const fields = Object.fromEntries(trailer);
-  return message === null ? fields : { ...fields, [header]: grpcMessageOf(decodeURIComponent(message)) };
+  if (message !== null) trailer.set(header, grpcMessageOf(decodeURIComponent(message)));
 }

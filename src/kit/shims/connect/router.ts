@@ -11,7 +11,7 @@ import {
 import { type UniversalHandlerOptions, validateUniversalHandlerOptions } from '@connectrpc/connect/protocol';
 import { type AnswerUnary, createUnaryGrpc, isPlainGrpc, type PlainCall } from './unary-grpc.ts';
 
-/** Answers one call of plain gRPC, and never fails. */
+/** Answers one call of plain gRPC, its failures too; fails where no answer can be written. */
 export type AnswerPlain = (call: PlainCall) => Promise<void>;
 
 /** Connect's router, and beside it the short path of plain gRPC, for requests and methods that may take it. */

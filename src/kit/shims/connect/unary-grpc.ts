@@ -19,6 +19,7 @@ import {
 } from '@connectrpc/connect/protocol';
 import * as grpc from '@connectrpc/connect/protocol-grpc';
 import { correctBlame } from './client-mistakes.ts';
+import { startDeadline } from './deadline.ts';
 import { plainTrailers } from './grpc-message.ts';
 
 /** The implementation of a method that takes one message and answers with one. */
@@ -32,11 +33,10 @@ export type PlainCall = Readonly<{
   translate: (caught: unknown) => ConnectError;
 }>;
 
-/** Answers the request of a response, and never fails. */
+/** Answers the request of a response, failures of the call too; fails where no answer can be written. */
 export type AnswerUnary = (response: Http2ServerResponse, call: PlainCall) => Promise<void>;
 
 const prefixBytes = 5;
-const longestTimerMs = 2 ** 31 - 1;
 const isProto = /^application\/grpc(\+proto)?$/;
 const headersOfAnswer = { ':status': 200, 'content-type': grpc.contentTypeProto } as const;
 const trailersOfSuccess = { 'grpc-status': grpc.grpcStatusOk } as const;
@@ -116,7 +116,7 @@ function contextOf(
     requestHeader: Object.entries(headers).flatMap(([name, value]) =>
       name.startsWith(':') ? [] : [value ?? []].flat().map((one): [string, string] => [name, one]),
     ),
-    url: new URL(url, `http://${authority}`).href,
+    url: new URL(url, `${stream.session?.encrypted === true ? 'https' : 'http'}://${authority}`).href,
     contextValues: values,
   });
 }
@@ -128,8 +128,7 @@ const fieldsOf = (headers: HandlerContext['responseHeader'] | undefined): Record
 async function inTime<T>(work: () => Promise<T>, limitMs: number | undefined): Promise<T> {
   if (limitMs === undefined) return await work();
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const expire = (): void => reject(new ConnectError('The deadline of the call has passed', Code.DeadlineExceeded));
-  const timer = setTimeout(expire, Math.min(limitMs, longestTimerMs));
+  const timer = startDeadline(limitMs, reject);
   return await Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
