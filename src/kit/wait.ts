@@ -72,7 +72,15 @@ export async function whileAwake<T>(
 }
 
 /** A clock of the time that another party had; it stops between `pause` and `resume`, which may be nested. */
-export type AwakeClock = Readonly<{ now: () => number; check: () => void; pause: () => void; resume: () => void }>;
+export type AwakeClock = Readonly<{
+  /** Where a time ends, in milliseconds: what counts by now. */
+  now: () => number;
+  /** Where a time that begins with the last check begins: `now` is behind it for as long as nothing after it counts. */
+  mark: () => number;
+  check: () => void;
+  pause: () => void;
+  resume: () => void;
+}>;
 
 /**
  * A clock that somebody checks every `checkMs`, and that advances by no more from one check to the next, however long
@@ -94,6 +102,7 @@ export function createAwakeClock(checkMs: number): AwakeClock {
   };
   return {
     now: () => awakeMs,
+    mark: () => awakeMs + lastMs,
     check: () => {
       count();
       awakeMs += lastMs;

@@ -91,7 +91,7 @@ class PacedBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> 
       return;
     }
     // A window that was fast enough is followed by one in which nothing came yet.
-    this.#windowStartMs = this.#clock.now();
+    this.#windowStartMs = this.#clock.mark();
     this.#bytes = 0;
   }
 

@@ -34,17 +34,16 @@ export async function withPace<T>(
   const { promise: tooSlow, reject } = Promise.withResolvers<never>();
   const eachMs = Math.min(1_000, stallMs / 4, windowMs / 4);
   const clock = createAwakeClock(eachMs);
-  const { now } = clock;
-  let advanced = { at: now(), bytes: socket.bytesRead };
+  let advanced = { at: clock.mark(), bytes: socket.bytesRead };
   let window = advanced;
   const check = (): void => {
     if (request.complete) return;
     clock.check();
-    const seen = { at: now(), bytes: socket.bytesRead };
+    const [now, seen] = [clock.now(), { at: clock.mark(), bytes: socket.bytesRead }];
     if (seen.bytes > advanced.bytes) advanced = seen;
-    if (seen.at - advanced.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
-    if (seen.at - window.at < windowMs) return;
-    const rate = ((seen.bytes - window.bytes) * 1000) / (seen.at - window.at);
+    if (now - advanced.at >= stallMs) reject(slow(`no byte came for ${stallMs / 1000} seconds`));
+    if (now - window.at < windowMs) return;
+    const rate = ((seen.bytes - window.bytes) * 1000) / (now - window.at);
     if (rate < minRate) reject(slow(`it came with less than ${minRate} bytes a second`));
     window = seen;
   };
