@@ -3,21 +3,25 @@ import path from 'node:path';
 import { root } from '../boot/paths.mjs';
 
 /**
- * Runs named steps one after the other and prints one timed line each, with the words of those that fail. A step's
- * `work` returns its problems as text, or nothing. All steps run, so that one look shows everything; returns the names
- * of those that failed.
+ * Runs named steps in their order, `atOnce` at a time, and prints one timed line each as it ends, with the words of those
+ * that fail. A step's `work` returns its problems as text, or nothing. All steps run, so that one look shows everything;
+ * returns the names of those that failed.
  */
-export async function runSteps(steps) {
+export async function runSteps(steps, { atOnce = 1 } = {}) {
   const failed = [];
-  for (const { name, work } of steps) {
-    const started = performance.now();
-    const problems = await work();
-    const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
-    console.log(`${seconds} s  ${problems ? 'FAILED' : 'ok    '}  ${name}`);
-    if (!problems) continue;
-    failed.push(name);
-    console.log(`${problems.trimEnd()}\n`);
-  }
+  const left = steps.values();
+  const run = async () => {
+    for (const { name, work } of left) {
+      const started = performance.now();
+      const problems = await work();
+      const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(6);
+      console.log(`${seconds} s  ${problems ? 'FAILED' : 'ok    '}  ${name}`);
+      if (!problems) continue;
+      failed.push(name);
+      console.log(`${problems.trimEnd()}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, run));
   return failed;
 }
 

@@ -10,7 +10,7 @@ type DaemonOptions = Readonly<{
   /** Standard output and error are appended here. */
   logFile: string;
   /** Requests the server to stop without waiting for its clients. */
-  stopSignal: 'SIGINT' | 'SIGTERM';
+  stopSignal: 'SIGINT' | 'SIGTERM' | 'SIGQUIT';
   uid?: number | undefined;
   gid?: number | undefined;
   env?: Readonly<Record<string, string>>;

@@ -139,7 +139,8 @@ function startServer({
     command,
     args,
     logFile: path.join(dir, 'postgres.log'),
-    stopSignal: 'SIGINT',
+    // What is removed afterwards need not be written before.
+    stopSignal: ephemeral ? 'SIGQUIT' : 'SIGINT',
     uid: identity.uid,
     gid: identity.gid,
     removeAfterwards: ephemeral ? dir : undefined,
