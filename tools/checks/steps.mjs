@@ -3,9 +3,9 @@ import path from 'node:path';
 import { root } from '../boot/paths.mjs';
 
 /**
- * Runs named steps in their order, `atOnce` at a time, and prints one timed line each as it ends, with the words of those
- * that fail. A step's `work` returns its problems as text, or nothing. All steps run, so that one look shows everything;
- * returns the names of those that failed.
+ * Runs named steps in their order, `atOnce` at a time, and prints one timed line each as it ends, with the words of
+ * those that fail. A step's `work` returns its problems as text, or nothing. All steps run, so that one look shows
+ * everything; returns the names of those that failed.
  */
 export async function runSteps(steps, { atOnce = 1 } = {}) {
   const failed = [];
