@@ -74,8 +74,6 @@ async function presentMarks(reading: Reading, from: PastTable, known: Marks | un
     // With both bounds the plan for any values reads the index.
     given: { first: known?.end ?? 0, last: Math.floor(followed[projection].sequence / positionsPerMark) },
   });
-  // Only what was surely read at this position may be cached.
-  await reading.confirmed();
   const { sequence } = followed[projection];
   const end = Math.floor((sequence + 1) / positionsPerMark);
   const read = rows.map((row): Block => ({

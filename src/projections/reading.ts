@@ -39,9 +39,4 @@ export type Reading = Readonly<{
   followed: Readonly<Record<ProjectionName, Followed>>;
   /** The instant of the past that is read; the head where it is left out. */
   at?: ReadingAt;
-  /**
-   * Waits until it is certain that `schemas` and `followed` are of that instant; before that the caller must not cache
-   * what it read.
-   */
-  confirmed: () => Promise<void>;
 }>;

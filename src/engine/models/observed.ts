@@ -2,7 +2,6 @@ import prettyMs from 'pretty-ms';
 import { AppError } from '../../kit/errors.ts';
 import { projectionNames } from '../../projections/projection.ts';
 import type { Reading } from '../../projections/reading.ts';
-import type { ReadMode } from './read/reading.ts';
 import { figures } from '../../kit/figures.ts';
 import type { Check, Figures, Finding, Observed } from '../../kit/observed.ts';
 import type { LagTracker } from '../log/lag.ts';
@@ -16,7 +15,7 @@ export type GenerationState = Pick<
 
 /** The queries for the state of the read models. */
 export type ObservedModels = Readonly<{
-  read: <T>(use: (reading: Reading) => Promise<T>, how?: ReadMode) => Promise<T>;
+  read: <T>(use: (reading: Reading) => Promise<T>) => Promise<T>;
   generations: () => Promise<readonly GenerationState[]>;
 }>;
 
@@ -60,7 +59,6 @@ export function isBeingBuilt(caught: unknown): caught is AppError {
 /** Fails as long as there is a read model that is not built yet: the routes that need it fail as well then. */
 async function allBuilt(reading: Reading): Promise<void> {
   projectionNames.forEach((name) => reading.schemas[name]);
-  await reading.confirmed();
 }
 
 /** A rebuild that stops beside what readers see makes no answer wrong. */

@@ -42,8 +42,6 @@ export async function countedSince(
   const next = isEarlier
     ? await advanced(reading, before)
     : { of, position, counts: await countAll(), owners: undefined };
-  // Only what was surely read at this position may be cached.
-  await reading.confirmed();
   const latest = cache.get(reader);
   if (latest?.of !== of || latest.position <= position) cache.set(reader, next);
   return next.counts;

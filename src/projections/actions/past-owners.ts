@@ -41,8 +41,6 @@ export async function ownedByAt(reading: Reading, operator: string, at: number):
   const known = cached.get(key);
   if (known) return known;
   const owned = await readOwned(reading, operator, at);
-  // Only what was surely read of this generation may be cached.
-  await reading.confirmed();
   cached.set(key, owned);
   for (const oldest of cached.keys()) {
     if (cached.size <= mostCached) break;

@@ -58,11 +58,7 @@ export const chainQueries = [
   answered(ChainBlockByHeight, blockByHeight),
   answered(ChainTransactionByHash, transactionByHash),
   answered(MatchingTransactions, matchingTransactions),
-  answered(BlocksFollowed, async ({ followed, confirmed }) => {
-    const { sequence } = followed.blocks;
-    await confirmed();
-    return sequence;
-  }),
+  answered(BlocksFollowed, async ({ followed }) => followed.blocks.sequence),
 ];
 
 async function blockByHeight({ db, schemas }: Reading, { height }: Readonly<{ height: number }>) {

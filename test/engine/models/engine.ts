@@ -81,6 +81,9 @@ export function startProjector(
   return { stop };
 }
 
+/** Trips of a transaction that reads, beside those of its statements: one begins it and looks, one ends it. */
+export const tripsOfTransaction = 2;
+
 /** Counts how often something is sent on connections of a pool; statements that are sent together count once. */
 export function countTrips({ read }: Pick<Pools, 'read'>, onTrip: () => void = () => undefined): () => number {
   const watched = new WeakSet<pg.PoolClient>();

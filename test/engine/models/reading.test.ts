@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { onDamage } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
 import { nodeFacts } from '../../support/histories/facts.ts';
-import { countTrips, databaseOf, openDatabase, startProjector } from './engine.ts';
+import { countTrips, tripsOfTransaction, databaseOf, openDatabase, startProjector } from './engine.ts';
 import { MemoryLog } from './memory-log.ts';
 import { countOfNodes } from './reading-on.ts';
 import { eventually } from '../../support/polling.ts';
@@ -55,113 +55,41 @@ test('read fails with UNAVAILABLE while the tables, or the whole database, are b
     await expect(database.reader.read(async () => 1)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 
-test.each([false, true])(
-  'read sees one instant, whatever is written meanwhile, and asks again what it asked before (looks first: %s)',
-  async (looksFirst) => {
-    const { reader, log, live } = await withOneNode();
-    const seen: number[][] = [];
-    const look = async () =>
-      await reader.read(
-        async ({ db, schemas, followed }) => {
-          const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
-          const position = db.selectFrom(nodes).select('position');
-          const run = [followed.supernodes.sequence];
-          seen.push(run);
-          for (const row of await position.execute()) run.push(row.position);
-          if (seen.length > 1) {
-            const last = Number((await live())?.position);
-            log.append(nodeFacts('a').changed({ note: `after ${last}` }));
-            await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
-          }
-          for (const row of await position.execute()) run.push(row.position);
-        },
-        { looksFirst },
-      );
-    await look();
-    await look();
-    // Between its two queries the generations moved: the second run holds them.
-    expect(seen).toEqual([
-      [1, 1, 1],
-      [1, 1],
-      [2, 2, 2],
-    ]);
-  },
-);
-
-test('read makes generations anew only where they have moved: what each made would be collected late', async () => {
+test('read sees one instant, whatever is written meanwhile', async () => {
   const { reader, log, live } = await withOneNode();
-  const look = async (looksFirst: boolean) =>
-    await reader.read(
-      async ({ db, schemas, followed }) => {
-        const assumed = followed.supernodes;
-        await countOfNodes(schemas.supernodes).execute(db);
-        return { assumed, read: followed.supernodes };
-      },
-      { looksFirst },
-    );
-  const { read: first } = await look(false);
-  for (const looksFirst of [false, true]) expect(await look(looksFirst)).toSatisfy(isOnly(first));
-  log.append(nodeFacts('a').changed({ note: 'again' }));
-  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
-  const { read: next } = await look(false);
-  expect(next).toEqual({ ...first, sequence: 2 });
-  expect(await look(false)).toSatisfy(isOnly(next));
-});
-
-test('read runs again, and gives and confirms nothing before, where the generations are not what the look before found', async () => {
-  const { reader, log, live } = await withOneNode();
-  const runs: string[] = [];
-  const look = async () =>
-    await reader.read(async ({ db, schemas, followed, confirmed }) => {
-      const { sequence } = followed.supernodes;
-      const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
-      const query = db.selectFrom(nodes).select('position').execute();
-      const [rows] = await Promise.allSettled([query]);
-      const [isConfirmed] = await Promise.allSettled([confirmed()]);
-      runs.push(`${sequence} ${rows.status} ${isConfirmed.status}`);
-      return [sequence, rows.status === 'fulfilled' && rows.value];
-    });
-  expect(await look()).toEqual([1, [{ position: 1 }]]);
-  expect(await look()).toEqual([1, [{ position: 1 }]]);
-  log.append(nodeFacts('a').changed({ note: 'again' }));
-  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
-  expect(await look()).toEqual([2, [{ position: 2 }]]);
-  expect(await look()).toEqual([2, [{ position: 2 }]]);
-  expect(runs).toEqual([
-    '1 fulfilled fulfilled',
-    '1 fulfilled fulfilled',
-    '1 rejected rejected',
-    '2 fulfilled fulfilled',
-    '2 fulfilled fulfilled',
-  ]);
-});
-
-test('read runs once where a position has only advanced since, as long as nobody has read it', async () => {
-  const { reader, log, live } = await withOneNode();
-  const advance = async (): Promise<void> => {
-    const last = Number((await live())?.position);
-    log.append(nodeFacts('a').changed({ note: `after ${last}` }));
-    await eventually(async () => expect(await live()).toMatchObject({ position: last + 1 }));
-  };
-  const runs: number[][] = [];
-  const look = async (between: () => Promise<void>) =>
+  const look = async (isMoving: boolean) =>
     await reader.read(async ({ db, schemas, followed }) => {
       const nodes = sql<{ position: number }>`${sql.id(schemas.supernodes, 'nodes')}`.as('nodes');
       const position = db.selectFrom(nodes).select('position');
-      const run: number[] = [];
-      runs.push(run);
-      for (const row of await position.execute()) run.push(row.position);
-      if (runs.length === 3) await between();
-      for (const row of await position.execute()) run.push(row.position);
-      run.push(followed.supernodes.sequence);
+      const seen = [followed.supernodes.sequence];
+      for (const row of await position.execute()) seen.push(row.position);
+      if (isMoving) {
+        log.append(nodeFacts('a').changed({ note: 'meanwhile' }));
+        await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
+      }
+      for (const row of await position.execute()) seen.push(row.position);
+      return seen;
     });
-  await look(advance);
-  await advance();
-  await look(advance);
-  await advance();
-  await look(advance);
-  // What its first query saw holds for all of a read: only a change between two queries makes it run again.
-  expect(runs).toEqual([[1, 1, 1], [2, 2, 2], [3], [4, 4, 4]]);
+  expect(await look(false)).toEqual([1, 1, 1]);
+  expect(await look(true)).toEqual([1, 1, 1]);
+  expect(await look(false)).toEqual([2, 2, 2]);
+});
+
+test('read makes generations anew only where they have moved: what each made would be collected late', async () => {
+  const { reader, log, live } = await withOneNode();
+  const look = async () =>
+    await reader.read(async ({ db, schemas, followed }) => {
+      const assumed = followed.supernodes;
+      await countOfNodes(schemas.supernodes).execute(db);
+      return { assumed, read: followed.supernodes };
+    });
+  const { read: first } = await look();
+  expect(await look()).toSatisfy(isOnly(first));
+  log.append(nodeFacts('a').changed({ note: 'again' }));
+  await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
+  const { read: next } = await look();
+  expect(next).toEqual({ ...first, sequence: 2 });
+  expect(await look()).toSatisfy(isOnly(next));
 });
 
 test('read gives numbers, exact decimals and parsed JSON, and answers queries that are made at once', async () => {
@@ -233,17 +161,56 @@ test('generations tells how every projection stands', async () => {
   ]);
 });
 
-test('reads that look first share one look at the positions, unless it began before they were asked for', async () => {
+test('reads that wait together share one transaction, which begins after they were asked for', async () => {
   const { reader, pools, log, live } = await withOneNode();
-  const position = async () =>
-    await reader.read(async ({ followed }) => followed.supernodes.sequence, { looksFirst: true });
+  const position = async () => await reader.read(async ({ followed }) => followed.supernodes.sequence);
   const later: Promise<number>[] = [];
   const trips = countTrips(pools, () => {
     if (later.length === 0) later.push(position(), position(), position());
   });
   expect([await position(), ...(await Promise.all(later))]).toEqual([1, 1, 1, 1]);
-  expect(trips()).toBe(2);
+  expect(trips()).toBe(2 * tripsOfTransaction);
   log.append(nodeFacts('a').changed({ note: 'later' }));
   await eventually(async () => expect(await live()).toMatchObject({ position: 2 }));
   expect(await position()).toBe(2);
+});
+
+test('a statement that fails, fails its own read alone of those that share its transaction', async () => {
+  const { reader } = await withOneNode();
+  const ask = async (n: string) =>
+    await reader.read(async ({ db }) => {
+      const { rows } = await sql<{ n: number }>`select ${n}::int4 as n`.execute(db);
+      return [...rows, ...(await sql<{ n: number }>`select ${n}::int4 + 1 as n`.execute(db)).rows];
+    });
+  const outcomes = await Promise.allSettled(['1', 'two', '3', 'four', '5'].map(ask));
+  expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
+    [{ n: 1 }, { n: 2 }],
+    expect.stringContaining('"two"'),
+    [{ n: 3 }, { n: 4 }],
+    expect.stringContaining('"four"'),
+    [{ n: 5 }, { n: 6 }],
+  ]);
+});
+
+test('reads with slow statements hold up nobody who does not share their transaction', async () => {
+  const { reader, pools } = await withOneNode();
+  const ended: string[] = [];
+  const read = async (name: string, seconds: number) => {
+    await reader.read(async ({ db }) => await sql`select pg_sleep(${seconds}::float8)`.execute(db));
+    ended.push(name);
+  };
+  const asleep = async (): Promise<number> => {
+    const { rows } = await pools.watch.query<{ n: string }>(
+      `select count(*) as n from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+    );
+    return Number(rows[0]?.n);
+  };
+  const slow: Promise<void>[] = [];
+  for (let n = 1; n <= 3; n += 1) {
+    slow.push(read('slow', 4));
+    await eventually(async () => expect(await asleep()).toBe(n));
+  }
+  await Promise.all([read('quick', 0), read('quick', 0)]);
+  await Promise.all(slow);
+  expect(ended).toEqual(['quick', 'quick', 'slow', 'slow', 'slow']);
 });

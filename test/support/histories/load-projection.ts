@@ -142,7 +142,6 @@ export async function loadReading(facts: readonly Fact[]): Promise<{ reading: Re
       incidents: none('UPTIME'),
       uptime_open: none('PROBES'),
     },
-    confirmed: async () => undefined,
   };
   return { reading, close: async () => await db.destroy() };
 }

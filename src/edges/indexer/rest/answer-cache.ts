@@ -57,17 +57,11 @@ export function cacheAnswers(read: Read): CachedRead {
     const body = await read(reply, scope, async (snapshot) => {
       const of = snapshot.tag;
       const before = cached.get(url);
-      if (before?.of !== of) return await make(url, of, () => confirmed(snapshot, answer));
+      if (before?.of !== of) return await make(url, of, () => answer(snapshot));
       put(url, before, 0);
       return await before.body;
     });
     if (body === notModified) return reply.send();
     return reply.type('application/json; charset=utf-8').send(body);
   };
-}
-
-async function confirmed(snapshot: ReadSnapshot, answer: (snapshot: ReadSnapshot) => Promise<object>): Promise<object> {
-  const made = await answer(snapshot);
-  await snapshot.reading.confirmed();
-  return made;
 }

@@ -14,9 +14,8 @@ type Known = Readonly<{ of: string; ranks: ReturnType<Ranks> }>;
 export function createRanks(): Ranks {
   const hashes = createHashCache();
   let known: Known | undefined;
-  const ranked = async ({ ask, reading }: ReadSnapshot, height: number): ReturnType<Ranks> => {
+  const ranked = async ({ ask }: ReadSnapshot, height: number): ReturnType<Ranks> => {
     const nodes = await ask(new NodesToRank({}));
-    await reading.confirmed();
     const ranks = ranksAt(height, nodes, hashes.hashOf);
     hashes.letGoOfOthers();
     return ranks;

@@ -27,7 +27,7 @@ export type ReadScope = Readonly<{
 
 /** One consistent snapshot, with the rounds that go with it; `ask` runs a query of the bus on this snapshot. */
 export type ReadSnapshot = Readonly<{
-  reading: Pick<Reading, 'schemas' | 'followed' | 'confirmed' | 'at'>;
+  reading: Pick<Reading, 'schemas' | 'followed' | 'at'>;
   rounds: readonly RoundRow[];
   /** Entity tag of the answer. */
   tag: string;
@@ -79,7 +79,6 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const of = reading.followed.rounds;
     if (known?.of === of) return known.rounds;
     const match = await runQuery(reading, new SyncRounds({}));
-    await reading.confirmed();
     known = { of, rounds: match };
     return match;
   };
@@ -101,7 +100,6 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
     const freshness = freshnessOf(reply.request);
     vary(reply, ...varyBy);
     if (freshness.preferred !== undefined) void reply.header('Preference-Applied', `wait=${freshness.preferred}`);
-    const how = { looksFirst: headers['if-none-match'] !== undefined };
     const answering = fresh<Tagged<T>>(reply, { scope, instant: instant?.positions, freshness }, (lackOf) =>
       reader.read(async (reading) => {
         const rounds = await roundsOf(reading);
@@ -112,7 +110,7 @@ export function createRead({ reader, lag, past, clock, ...others }: ReadOptions)
         if (namesTag(headers['if-none-match'], tag)) return { tag, result: notModified };
         const snapshot = await snapshotOf({ reading, rounds, scope, instant, records });
         return { tag, result: await answer({ ...snapshot, tag }) };
-      }, how),
+      }),
     );
     const [answered, timed] = await Promise.allSettled([answering, instant?.timeMs]);
     if (timed.status === 'rejected') throw timed.reason;

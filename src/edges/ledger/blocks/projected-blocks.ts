@@ -29,7 +29,6 @@ export function projectedBlocks(reader: Pick<Reader, 'read'>, complete: Complete
     for (;;) {
       const read = await reader.read(async (reading) => {
         const answer = await runQuery(reading, one);
-        await reading.confirmed();
         return { answer, isThere: reading.followed.blocks.sequence >= sequence };
       });
       if (read.isThere) return read.answer;

@@ -8,12 +8,11 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely';
-import type pg from 'pg';
 import { AppError } from '../../../kit/errors.ts';
 import { type ProjectionName, projectionNames } from '../../../projections/projection.ts';
 import type { Followed, Reading } from '../../../projections/reading.ts';
 import type { Tables } from '../../../projections/tables.ts';
-import { type RunStatement, type ResultRows, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
+import type { RunStatement, ResultRows, Statement } from '../../../kit/shims/pg/batch.ts';
 import { metaSchema } from '../engine/generations.ts';
 
 /** A live generation as readers see it. */
@@ -21,14 +20,10 @@ export type Live = Readonly<{ projection: ProjectionName; version: number; schem
 /** The live generations by projection. */
 export type LiveGenerations = ReadonlyMap<ProjectionName, Live>;
 
-/** The live generations are not those that a snapshot assumed: its results may be wrong, and the read is repeated. */
-export class GenerationChanged extends AppError {
-  /** Whether they changed while the snapshot was read, after queries of it had seen what it assumed. */
-  readonly isBetweenQueries: boolean;
-  constructor(isBetweenQueries: boolean) {
-    super('UNAVAILABLE', 'The read models were replaced again and again while they were read; try again soon');
-    this.name = 'Moved';
-    this.isBetweenQueries = isBetweenQueries;
+/** The transaction of a read has failed by a statement of another read: it is repeated. */
+export class SnapshotLost extends AppError {
+  constructor() {
+    super('UNAVAILABLE', 'Queries that were made together with this one failed again and again; try again soon');
   }
 }
 
@@ -70,82 +65,12 @@ type Requesting = Readonly<{
   reader: object;
   /** Which version of each projection this program reads: the tables of another one mean something else. */
   versions: ReadonlyMap<string, number>;
-  taken: LiveGenerations;
 }>;
 
-type Guessing = Readonly<{
-  /** Gives the connection of the snapshot, the same one each time. */
-  connect: () => Promise<pg.ClientBase>;
-  live: Statement;
-  onLive: (now: LiveGenerations) => void;
-  /** The generations were read for this snapshot: they are certain unless it sends statements. */
-  isRead: boolean;
-}>;
-
-/** What was sent: whether the generations are those assumed, and the answers once they are. */
-type Sent = Readonly<{ sound: Promise<void>; answers: readonly Promise<ResultRows>[] }>;
-
-/**
- * Optimistic: assumes the generations seen before, sends the query for their positions in the same round trip, and
- * fails with `GenerationChanged` instead of answering when one has changed, after it has reported the present ones.
- *
- * A position that has only advanced since, and that nobody has read, changes nothing: it is as its first answer has it.
- */
-export function optimisticSnapshot(requesting: Requesting, { connect, live, onLive, isRead }: Guessing): Reading {
-  let { taken } = requesting;
-  const named = new Set<ProjectionName>();
-  const positioned = new Set<ProjectionName>();
-  let checked = 0;
-  let hasSent = false;
-  const check = (rows: ResultRows): void => {
-    const now = liveFrom(rows, taken);
-    if (now !== taken) onLive(now);
-    const changed = [...named].filter((name) => taken.get(name) !== now.get(name));
-    if (changed.some((name) => checked > 0 || positioned.has(name) || !isAdvanced(taken.get(name), now.get(name))))
-      throw new GenerationChanged(checked > 0);
-    if (checked === 0) taken = now;
-    checked = named.size;
-  };
-  const send = (statements: readonly Statement[]): Sent => {
-    hasSent = true;
-    const sent = connect().then((client) => sendBatch(client, [live, ...statements]));
-    const sound = sent.then(async ([match]) => check((await match) ?? []));
-    const answers = statements.map(async (_, at) => {
-      await sound;
-      return (await (await sent)[at + 1]) ?? [];
-    });
-    return { sound, answers };
-  };
-  const confirmed = async (): Promise<void> => {
-    const isCertain = isRead && !hasSent;
-    if (checked < named.size && !isCertain) await send([]).sound;
-  };
-  const request = gather((statements) => send(statements).answers);
-  return readingOf(requesting, { named, positioned, taken: () => taken, ask: request, confirmed });
-}
-
-/** A snapshot within an open transaction that has read the generations. */
-export function heldSnapshot(querying: Requesting, client: pg.ClientBase): Reading {
-  const request = gather((statements) => sendBatch(client, statements));
-  const [named, positioned] = [new Set<ProjectionName>(), new Set<ProjectionName>()];
-  const confirmed = (): Promise<void> => Promise.resolve();
-  return readingOf(querying, { named, positioned, taken: () => querying.taken, ask: request, confirmed });
-}
-
-type Ways = Readonly<{
-  /** The projections that were named, and those whose position was read. */
-  named: Set<ProjectionName>;
-  positioned: Set<ProjectionName>;
-  taken: () => LiveGenerations;
-  ask: RunStatement;
-  confirmed: () => Promise<void>;
-}>;
-
-function readingOf({ reader, versions }: Requesting, ways: Ways): Reading {
-  const { named, positioned, taken, ask, confirmed } = ways;
+/** The reading of a transaction, whose generations are those of its own instant. */
+export function readingOf({ reader, versions }: Requesting, run: RunStatement, taken: LiveGenerations): Reading {
   const of = (name: ProjectionName): Live => {
-    named.add(name);
-    const live = taken().get(name);
+    const live = taken.get(name);
     if (!live)
       throw new AppError('UNAVAILABLE', `Projection ${name} is being built for the first time; try again soon`);
     const version = versions.get(name) ?? live.version;
@@ -161,47 +86,16 @@ function readingOf({ reader, versions }: Requesting, ways: Ways): Reading {
       );
     return live;
   };
-  const withPosition = (name: ProjectionName): Live => {
-    positioned.add(name);
-    return of(name);
-  };
   let db: Kysely<Tables> | undefined;
   return {
     get db() {
-      return (db ??= kyselyOver(ask));
+      return (db ??= kyselyOver(run));
     },
-    run: (query) => ask(statementOf(query)),
+    run: (query) => run(statementOf(query)),
     reader,
     schemas: schemasOf(of),
-    followed: positionsOf(withPosition),
-    confirmed,
+    followed: positionsOf(of),
   };
-}
-
-/** Statements that are sent within one turn of the event loop leave together. */
-function gather(send: (statements: readonly Statement[]) => readonly Promise<ResultRows>[]): RunStatement {
-  let waiting: { statement: Statement; answer: (rows: Promise<ResultRows>) => void }[] = [];
-  const leave = (): void => {
-    const all = waiting;
-    waiting = [];
-    try {
-      const answers = send(all.map(({ statement }) => statement));
-      all.forEach(({ answer }, at) => answer(answers[at] ?? Promise.resolve([])));
-    } catch (caught) {
-      // A statement that cannot be sent fails its caller, not the turn that it leaves in.
-      for (const { answer } of all) answer(Promise.reject(caught));
-    }
-  };
-  return async (statement) =>
-    await new Promise((answer) => {
-      if (waiting.length === 0) process.nextTick(leave);
-      waiting.push({ statement, answer });
-    });
-}
-
-/** Returns whether a generation is the same one further on in the same stream. */
-function isAdvanced(a: Live | undefined, b: Live | undefined): boolean {
-  return a?.schema === b?.schema && a?.version === b?.version && a?.followed.incarnation === b?.followed.incarnation;
 }
 
 type Find = (name: ProjectionName) => Live;

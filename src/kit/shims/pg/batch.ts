@@ -136,6 +136,10 @@ class Batch {
   }
 }
 
+/** A statement whose values are text already; fails with a `TypeError` where one cannot be sent. */
+export const encoded = (statement: Statement): Statement =>
+  statement.values ? { ...statement, values: statement.values.map(toText) } : statement;
+
 /** A value as PostgreSQL reads it; the elements of an array are in quotes. */
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null;

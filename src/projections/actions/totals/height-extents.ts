@@ -89,8 +89,6 @@ export async function extentsOf(reading: Reading, step: ExtentStep): Promise<rea
   const extents = before
     ? replaceBlocks(before.extents, await changedCells(reading, step, before.sequence))
     : (await allCells(reading, step)).map(extentOf);
-  // Only what was surely read at this position may be cached.
-  await reading.confirmed();
   const latest = cached.get(step);
   if (latest?.generation !== generation || latest.sequence < sequence)
     cached.set(step, { generation, sequence, extents });

@@ -62,8 +62,6 @@ async function countsOf(reading: Reading, pair: Pair): Promise<ReadonlyMap<strin
   const counts = isNear
     ? added(known.counts, await changedCounts(reading, pair, known.sequence))
     : added(new Map(), await allCounts(reading, pair));
-  // Only what was surely read at this position may be cached.
-  await reading.confirmed();
   const latest = cached.get(key);
   if (latest && latest.sequence > sequence) return counts;
   cached.delete(key);

@@ -70,7 +70,7 @@ export async function startMovingWorld(facts: readonly Fact[] = []): Promise<Mov
     past: { ...pastOf([]), head: async (stream: StreamName) => await logOf(stream).head() },
     onMoved: wakeups.onMoved,
   };
-  const counting: typeof reader.read = async (use, how) => await reader.read(use, how).finally(() => (reads += 1));
+  const counting: typeof reader.read = async (use) => await reader.read(use).finally(() => (reads += 1));
   const rest = await startRest([], { reader: { ...reader, read: counting }, ...others });
   await eventually(async () => {
     const built = (await reader.generations()).filter(({ status }) => status === 'live');

@@ -1,51 +1,9 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { Reading } from '../../../../src/projections/reading.ts';
 import { actionFacts, nodeFacts, transactionAt } from '../../../support/histories/facts.ts';
-import { loadReading } from '../../../support/histories/load-projection.ts';
 import { startMovingWorld } from '../freshness/moving-world.ts';
 import { startRest } from './rest-server.ts';
 
 const facts = [nodeFacts('one').listed(), actionFacts('1').registered()];
-
-/** An API whose looks are moved on by hand. */
-async function startMoving() {
-  const { reading, close } = await loadReading(facts);
-  let sequence = 1;
-  let meanwhile: (() => Promise<unknown>) | undefined;
-  const looks: Reading[] = [];
-  const generations = async () => [];
-  const read = async <T>(use: (reading: Reading) => Promise<T>): Promise<T> => {
-    const followed = { ...reading.followed, actions: { ...reading.followed.actions, sequence } };
-    const look = { ...reading, followed };
-    looks.push(look);
-    const happens = meanwhile;
-    meanwhile = undefined;
-    if (!happens) return await use(look);
-    const confirmed = async () => {
-      await happens();
-      throw new Error('moved');
-    };
-    return await use({ ...look, confirmed }).catch(async () => await use(look));
-  };
-  const rest = await startRest([], { reader: { read, generations } });
-  return {
-    get: rest.get,
-    looks,
-    move: () => (sequence += 1),
-    /** The next look is not what it was taken for, because something happens meanwhile, and is made anew. */
-    mistakeNext: (happens: () => Promise<unknown>) => (meanwhile = happens),
-    /** Makes it so many sense actions that the account finalized. */
-    count: async (account: string, n: number) =>
-      await sql`insert into ${sql.id(reading.schemas.actions, 'block_counters')} values ('account', 0, ${account}, 0, 'F', ${n})`.execute(
-        reading.db,
-      ),
-    close: async () => {
-      await rest.close();
-      await close();
-    },
-  };
-}
 
 it('GET /v1/supernodes/action-stats is made anew when a read model advanced, and only then', async () => {
   const { rest, append, token, close } = await startMovingWorld(facts);
@@ -69,16 +27,6 @@ it('GET /v1/supernodes/action-stats is made anew when a read model advanced, and
     const done = { accounts: ['lumera1account'], transaction: transactionAt(9 + sense) };
     append(actionFacts(id).registered({ kind: 'sense' }), actionFacts(id).finalized(done));
   }
-  await close();
-});
-
-it('GET /v1/supernodes/action-stats keeps nothing of a look that was not what it was taken for', async () => {
-  const { get, mistakeNext, count, close } = await startMoving();
-  mistakeNext(async () => await count('lumera1account', 3));
-  for (const _ of [1, 2])
-    expect((await get('/v1/supernodes/action-stats')).body).toEqual({
-      supernodes: [{ id: 'one', cascade_count: 0, sense_count: 3, total_count: 3 }],
-    });
   await close();
 });
 

@@ -82,10 +82,10 @@ async function startLive() {
   startProjector(database, log, { projections, leases: createLeases(nc, network, { ttlMs: 1000 }) });
   await openBuses();
   let [reads, mostReads] = [0, 0];
-  const read: typeof database.reader.read = async (use, how) => {
+  const read: typeof database.reader.read = async (use) => {
     reads += 1;
     mostReads = Math.max(mostReads, reads);
-    return await database.reader.read(use, how).finally(() => (reads -= 1));
+    return await database.reader.read(use).finally(() => (reads -= 1));
   };
   const rest = await startRest([], {
     reader: { ...database.reader, read },

@@ -1,0 +1,78 @@
+import pg from 'pg';
+import { encoded, type ResultRows, type RunStatement, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
+import { SnapshotLost } from './snapshot.ts';
+
+/** A transaction that reads: one instant, the same for all who share it. */
+export type SharedTransaction = Readonly<{
+  /** The rows of its first statement. */
+  first: Promise<ResultRows>;
+  /**
+   * Runs a statement; fails with `SnapshotLost` where one of somebody else has failed.
+   *
+   * Those that are run in one turn of the event loop, or while others are under way, leave together.
+   */
+  run: RunStatement;
+  /** Ends it and gives the connection back, once nobody runs anything any more. */
+  end: () => void;
+}>;
+
+type Waiting = Readonly<{
+  statement: Statement;
+  resolve: (rows: ResultRows) => void;
+  reject: (error: unknown) => void;
+}>;
+
+const start = { name: 'read.start', text: 'start transaction isolation level repeatable read read only' };
+const commit = { name: 'read.commit', text: 'commit' };
+
+/** Starts a transaction on a connection with a first statement that all who share it need. */
+export function startShared(client: pg.PoolClient, statement: Statement): SharedTransaction {
+  let waiting: Waiting[] = [];
+  let [isUnderWay, hasEnded] = [false, false];
+  let failure: unknown;
+  const settle = async (answer: Promise<ResultRows> | undefined, { resolve, reject }: Waiting): Promise<void> => {
+    try {
+      resolve((await answer) ?? []);
+    } catch (caught) {
+      const isOfAnother = failure !== undefined && caught instanceof pg.DatabaseError;
+      failure ??= caught;
+      reject(isOfAnother ? new SnapshotLost() : caught);
+    }
+  };
+  const leave = async (): Promise<void> => {
+    while (waiting.length > 0 && !hasEnded) {
+      const sent = waiting;
+      waiting = [];
+      const answers = sendBatch(
+        client,
+        sent.map((one) => one.statement),
+      );
+      await Promise.all(sent.map(async (one, at) => await settle(answers[at], one)));
+    }
+    isUnderWay = false;
+  };
+  const [, first = Promise.resolve([])] = sendBatch(client, [start, statement]);
+  first.catch((caught: unknown) => (failure = caught));
+  return {
+    first,
+    run: async (one) =>
+      await new Promise((resolve, reject) => {
+        if (failure !== undefined || hasEnded) {
+          reject(new SnapshotLost());
+          return;
+        }
+        waiting.push({ statement: encoded(one), resolve, reject });
+        if (isUnderWay) return;
+        isUnderWay = true;
+        process.nextTick(() => void leave());
+      }),
+    end: () => {
+      hasEnded = true;
+      for (const { reject } of waiting) reject(new SnapshotLost());
+      void Promise.all(failure === undefined ? sendBatch(client, [commit]) : []).then(
+        () => client.release(failure !== undefined),
+        () => client.release(true),
+      );
+    },
+  };
+}
