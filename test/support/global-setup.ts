@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { removeSoon } from '../../src/engine/servers/daemon.ts';
 import { startNats } from '../../src/engine/servers/nats/nats-server.ts';
 import { startPostgres } from '../../src/engine/servers/postgres/postgres.ts';
 
@@ -25,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     for (const start of await Promise.allSettled([postgresStart, natsStart])) {
       if (start.status === 'fulfilled') await start.value.stop();
     }
-    rmSync(folder, { recursive: true, force: true });
+    removeSoon(folder);
   };
   try {
     const [postgres, nats] = await Promise.all([postgresStart, natsStart]);

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 
@@ -63,7 +63,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
   const exited = ending.then(async (reason) => `${reason}\n${await lastLines(options.logFile)}`.trimEnd());
   const guard = child.pid === undefined ? undefined : spawnGuard(child.pid, options);
   const cleanUp = (): void => {
-    if (options.removeAfterwards) rmSync(options.removeAfterwards, { recursive: true, force: true });
+    if (options.removeAfterwards) removeSoon(options.removeAfterwards);
   };
   // A guard must not outlive its server: another process may get that pid.
   void ending.then(() => guard?.kill('SIGKILL'));
@@ -84,6 +84,13 @@ export function startDaemon(options: DaemonOptions): Daemon {
       cleanUp();
     },
   };
+}
+
+/** Removes a folder in a process of its own: gigabytes take half a minute, for which nobody has to wait. */
+export function removeSoon(folder: string): void {
+  const removal = spawn('rm', ['-rf', folder], { stdio: 'ignore', detached: true, cwd: '/' });
+  removal.on('error', () => undefined);
+  removal.unref();
 }
 
 /** The last lines of a server's log, for messages about its end. */

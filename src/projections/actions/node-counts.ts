@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { changesAt, finalizedHeight } from './action-rows.ts';
 import { type Owned, ownedIn } from './ownership.ts';
 import { positionInput } from '../relation.ts';
+import { MadeAt } from '../made-at.ts';
 import type { Reading } from '../reading.ts';
 import { run } from '../statement.ts';
 import type { SuperNodeAccountRow } from '../tables.ts';
@@ -14,9 +15,9 @@ export type NodeActions = Readonly<{ id: string; cascade: number; sense: number 
 type Owners = ReadonlyMap<string, readonly Owned[]>;
 
 /** The counts of one position of the actions, and who owned which account then, read when needed. */
-type Counted = Readonly<{ of: string; position: number; counts: readonly NodeActions[]; owners: Owners | undefined }>;
+type Counted = Readonly<{ counts: readonly NodeActions[]; owners: Owners | undefined }>;
 
-const cache = new WeakMap<object, Counted>();
+const cache = new WeakMap<object, MadeAt<Counted>>();
 
 /** Beyond so many positions everything is counted anew. */
 const mostChanges = 10_000;
@@ -28,32 +29,24 @@ const tablesOf = ({ schemas, followed }: Reading): string =>
 /**
  * The counts of a reading of the head: those of an earlier position with what changed since, or counted anew.
  *
- * So a count costs what changed, not what there is. A reading that is behind the cached one never sees it.
+ * So a count costs what changed, not what there is. A reading that is behind a cached one never sees it.
  */
 export async function countedSince(
   reading: Reading,
   countAll: () => Promise<readonly NodeActions[]>,
 ): Promise<readonly NodeActions[]> {
   const { reader, followed } = reading;
-  const of = tablesOf(reading);
-  const position = followed.actions.sequence;
-  const before = cache.get(reader);
-  const isEarlier = before?.of === of && before.position <= position && position - before.position <= mostChanges;
-  const next = isEarlier
-    ? await advanced(reading, before)
-    : { of, position, counts: await countAll(), owners: undefined };
-  const latest = cache.get(reader);
-  if (latest?.of !== of || latest.position <= position) cache.set(reader, next);
-  return next.counts;
+  const cached = cache.get(reader) ?? new MadeAt<Counted>(mostChanges);
+  cache.set(reader, cached);
+  const { sequence } = followed.actions;
+  const { counts } = await cached.get({ generation: tablesOf(reading), sequence }, async (before) =>
+    before ? await advanced(reading, before.value, before.sequence) : { counts: await countAll(), owners: undefined },
+  );
+  return counts;
 }
 
-async function advanced(reading: Reading, before: Counted): Promise<Counted> {
-  const position = reading.followed.actions.sequence;
-  if (position === before.position) return before;
-  const [changes, owners] = await Promise.all([
-    changesSince(reading, before.position),
-    before.owners ?? ownersOf(reading),
-  ]);
+async function advanced(reading: Reading, before: Counted, at: number): Promise<Counted> {
+  const [changes, owners] = await Promise.all([changesSince(reading, at), before.owners ?? ownersOf(reading)]);
   const byOperator = new Map<string, { cascade: number; sense: number }>();
   for (const { account, height, cascade, sense } of changes) {
     const operator = owners.get(account)?.find((owned) => isOwnedAt(owned, height))?.operator;
@@ -65,7 +58,7 @@ async function advanced(reading: Reading, before: Counted): Promise<Counted> {
     const change = byOperator.get(one.id);
     return change ? { id: one.id, cascade: one.cascade - change.cascade, sense: one.sense - change.sense } : one;
   });
-  return { of: before.of, position, counts, owners };
+  return { counts, owners };
 }
 
 /** An action of unknown height is the current owner's. */

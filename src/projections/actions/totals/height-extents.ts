@@ -5,6 +5,7 @@ import { run, slot } from '../../statement.ts';
 import type { ActionRow } from '../../tables.ts';
 import { unknownHeight } from '../action-tables.ts';
 import { changedRows } from '../changed-rows.ts';
+import { MadeAt } from '../../made-at.ts';
 import { type Extent, regroup } from './extent-groups.ts';
 
 /**
@@ -68,8 +69,8 @@ export function blockOf(id: string, span = 1): number | string {
 /** So many facts later all blocks are read anew, which costs less than to find those that changed. */
 const farBehind = 20_000;
 
-type CachedExtents = Readonly<{ generation: string; sequence: number; extents: readonly Extent[] }>;
-const cache = new WeakMap<object, Map<ExtentStep, CachedExtents>>();
+type OfSteps = Readonly<Record<ExtentStep, MadeAt<readonly Extent[]>>>;
+const cache = new WeakMap<object, OfSteps>();
 
 /**
  * Between which heights every block of ids lies, by block.
@@ -80,20 +81,20 @@ export async function extentsOf(reading: Reading, step: ExtentStep): Promise<rea
   const { reader, schemas, followed } = reading;
   const { incarnation, sequence } = followed.actions;
   const generation = JSON.stringify([schemas.actions, incarnation]);
-  const cached = cache.get(reader) ?? new Map<ExtentStep, CachedExtents>();
+  const cached = cache.get(reader) ?? ofSteps();
   cache.set(reader, cached);
-  const known = cached.get(step);
-  const isNear = known !== undefined && known.sequence <= sequence && known.sequence + farBehind >= sequence;
-  const before = isNear && known.generation === generation ? known : undefined;
-  if (before?.sequence === sequence) return before.extents;
-  const extents = before
-    ? replaceBlocks(before.extents, await changedCells(reading, step, before.sequence))
-    : (await allCells(reading, step)).map(extentOf);
-  const latest = cached.get(step);
-  if (latest?.generation !== generation || latest.sequence < sequence)
-    cached.set(step, { generation, sequence, extents });
-  return extents;
+  return await cached[step].get({ generation, sequence }, async (before) =>
+    before
+      ? replaceBlocks(before.value, await changedCells(reading, step, before.sequence))
+      : (await allCells(reading, step)).map(extentOf),
+  );
 }
+
+const ofSteps = (): OfSteps => ({
+  registered: new MadeAt(farBehind),
+  finalized: new MadeAt(farBehind),
+  last: new MadeAt(farBehind),
+});
 
 const cellsOfBlock = sql`min(cell) filter (where cell <> ${sql.lit(unknownCell)}) as low, max(cell) as high,
   min(cell) = ${sql.lit(unknownCell)} as "hasUnknown"`;
