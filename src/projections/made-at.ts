@@ -23,8 +23,7 @@ export class MadeAt<T> {
     from: (before: Readonly<{ sequence: number; value: T }> | undefined) => Promise<T>,
   ): Promise<T> {
     const before = this.#kept.findLast(
-      (one) =>
-        one.generation === generation && one.sequence <= sequence && one.sequence + this.#farBehind >= sequence,
+      (one) => one.generation === generation && one.sequence <= sequence && one.sequence + this.#farBehind >= sequence,
     );
     if (before?.sequence === sequence) return await before.value;
     const make = async (): Promise<T> => {
