@@ -81,24 +81,32 @@ export function startProjector(
   return { stop };
 }
 
-/** Trips of a transaction that reads, beside those of its statements: one begins it and looks, one ends it. */
-export const tripsOfTransaction = 2;
+/** Trips of a transaction that reads, beside those of its statements: one ends the one before, begins it and looks. */
+export const tripsOfTransaction = 1;
 
-/** Counts how often something is sent on connections of a pool; statements that are sent together count once. */
+/**
+ * Counts how often something is sent on connections that a pool has lent since; statements that are sent together count
+ * once, and an end that waited for no other transaction does not.
+ */
 export function countTrips({ read }: Pick<Pools, 'read'>, onTrip: () => void = () => undefined): () => number {
   const watched = new WeakSet<pg.PoolClient>();
   let trips = 0;
   read.on('acquire', (client) => {
     if (watched.has(client)) return;
     watched.add(client);
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    const counted = (...args: unknown[]): unknown => {
-      trips += 1;
-      const answer = query(...args);
-      onTrip();
-      return answer;
+    const { connection } = client as unknown as Readonly<{ connection: pg.Connection }>;
+    const [bind, sync] = [connection.bind.bind(connection), connection.sync.bind(connection)];
+    let last: string | undefined;
+    connection.bind = (config, more) => {
+      last = config?.statement;
+      bind(config, more);
     };
-    Object.assign(client, { query: counted });
+    connection.sync = () => {
+      sync();
+      if (last === 'read.commit') return;
+      trips += 1;
+      onTrip();
+    };
   });
   return () => trips;
 }

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { type AnyProjection, projections as all } from '../../../projections/all.ts';
 import type { ResultRows } from '../../../kit/shims/pg/batch.ts';
 import type { Reading } from '../../../projections/reading.ts';
@@ -6,7 +5,8 @@ import { toReadError } from '../database-error.ts';
 import { type Generation, listGenerations } from '../engine/generations.ts';
 import { type Pools, reportDamage } from '../pool.ts';
 import { findLive, liveFrom, type LiveGenerations, readingOf, SnapshotLost } from './snapshot.ts';
-import { startShared } from './shared-transaction.ts';
+import { keepConnections } from './kept-connections.ts';
+import { endShared, startShared } from './shared-transaction.ts';
 import { createTurns } from './turns.ts';
 
 /** Reads what projections made. */
@@ -46,11 +46,13 @@ export function createReader({ pools, network, projections = all }: ReaderOption
   const requesting = { reader: {}, versions: new Map(projections.map(({ name, version }) => [name, version])) };
   let known: LiveGenerations | undefined;
   const onLive = (rows: ResultRows): LiveGenerations => (known = liveFrom(rows, known));
-  const open = (client: pg.PoolClient) => {
-    const { first, ...others } = startShared(client, look);
-    return { ...others, live: first.then(onLive) };
+  const connections = keepConnections(pools.read, endShared);
+  const open = async () => {
+    const lent = await connections.take();
+    const { first, run, end } = startShared(lent, look);
+    return { run, live: first.then(onLive), end: () => connections.giveBack(lent, end()) };
   };
-  const share = createTurns(pools.read, open);
+  const share = createTurns(open);
   const read = async <T>(use: Use<T>): Promise<T> => {
     for (let tries = 1; ; tries += 1) {
       const reading = share(async ({ run, live }) => await use(readingOf(requesting, run, await live)));

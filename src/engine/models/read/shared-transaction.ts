@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { encoded, type ResultRows, type RunStatement, sendBatch, type Statement } from '../../../kit/shims/pg/batch.ts';
+import type { Lent } from './kept-connections.ts';
 import { SnapshotLost } from './snapshot.ts';
 
 /** A transaction that reads: one instant, the same for all who share it. */
@@ -12,8 +13,8 @@ export type SharedTransaction = Readonly<{
    * Those that are run in one turn of the event loop, or while others are under way, leave together.
    */
   run: RunStatement;
-  /** Ends it and gives the connection back, once nobody runs anything any more. */
-  end: () => void;
+  /** Takes no more statements, and says whether all have succeeded; the transaction is still open. */
+  end: () => boolean;
 }>;
 
 type Waiting = Readonly<{
@@ -23,10 +24,17 @@ type Waiting = Readonly<{
 }>;
 
 const start = { name: 'read.start', text: 'start transaction isolation level repeatable read read only' };
+const next = { name: 'read.next', text: 'commit and chain' };
 const commit = { name: 'read.commit', text: 'commit' };
 
-/** Starts a transaction on a connection with a first statement that all who share it need. */
-export function startShared(client: pg.PoolClient, statement: Statement): SharedTransaction {
+/** Commits the transaction that a connection was left in. */
+export const endShared = (client: pg.PoolClient): Promise<unknown> => Promise.all(sendBatch(client, [commit]));
+
+/**
+ * Starts a transaction on a connection with a first statement that all who share it need; where the connection
+ * `isOpen`, it ends the one before.
+ */
+export function startShared({ client, isOpen }: Omit<Lent, 'since'>, statement: Statement): SharedTransaction {
   let waiting: Waiting[] = [];
   let [isUnderWay, hasEnded] = [false, false];
   let failure: unknown;
@@ -51,7 +59,9 @@ export function startShared(client: pg.PoolClient, statement: Statement): Shared
     }
     isUnderWay = false;
   };
-  const [, first = Promise.resolve([])] = sendBatch(client, [start, statement]);
+  const [, answer = Promise.resolve([])] = sendBatch(client, [isOpen ? next : start, statement]);
+  // A connection that was kept may have been lost since: the next one is new, and says what is wrong.
+  const first = isOpen ? answer.catch(() => Promise.reject(new SnapshotLost())) : answer;
   first.catch((caught: unknown) => (failure = caught));
   return {
     first,
@@ -69,10 +79,7 @@ export function startShared(client: pg.PoolClient, statement: Statement): Shared
     end: () => {
       hasEnded = true;
       for (const { reject } of waiting) reject(new SnapshotLost());
-      void Promise.all(failure === undefined ? sendBatch(client, [commit]) : []).then(
-        () => client.release(failure !== undefined),
-        () => client.release(true),
-      );
+      return failure === undefined;
     },
   };
 }

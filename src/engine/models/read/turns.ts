@@ -1,5 +1,3 @@
-import type pg from 'pg';
-
 /** Runs work on a connection that it shares with all work that waits beside it. */
 export type RunShared<Shared> = <T>(work: (shared: Shared) => Promise<T>) => Promise<T>;
 
@@ -13,14 +11,12 @@ const slowAfterMs = 20;
 const mostSharing = 16;
 
 /**
- * Makes the turns of a pool: `open` takes a connection for all who share a turn, and `end` gives it back once they are
- * done.
+ * Makes turns: `open` opens what all who share a turn use, and `end` is called once they are done.
  *
  * A turn comes at once while few connections are at work; whoever comes meanwhile shares the next one.
  */
 export function createTurns<Shared extends Readonly<{ end: () => void }>>(
-  pool: pg.Pool,
-  open: (client: pg.PoolClient) => Shared,
+  open: () => Promise<Shared>,
 ): RunShared<Shared> {
   const atWork = new Set<Readonly<{ since: number }>>();
   let waiting: ((shared: Promise<Shared>) => Promise<void>)[] = [];
@@ -47,7 +43,7 @@ export function createTurns<Shared extends Readonly<{ end: () => void }>>(
   const share = async (sharing: typeof waiting): Promise<void> => {
     const one = { since: performance.now() };
     atWork.add(one);
-    const shared = pool.connect().then(open);
+    const shared = open();
     const [opened] = await Promise.allSettled([shared, ...sharing.map((run) => run(shared))]);
     if (opened.status === 'fulfilled') opened.value.end();
     atWork.delete(one);

@@ -21,7 +21,7 @@ describe('Annals-Position as a request header', () => {
     const asked = rest.get('/v1/actions', { headers: { 'annals-position': token('ACTIONS'), ...prefer(10) } });
     await eventually(() => expect(reads()).toBeGreaterThan(before));
     const { read } = database.pools;
-    expect([read.idleCount, read.waitingCount]).toEqual([read.totalCount, 0]);
+    await eventually(() => expect([read.idleCount, read.waitingCount]).toEqual([read.totalCount, 0]));
     release();
     const { status, headers, body } = await asked;
     expect([status, body.total, headers.get('annals-position')]).toEqual([200, 1, token('ACTIONS')]);
