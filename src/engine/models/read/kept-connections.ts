@@ -16,9 +16,9 @@ const keptMs = 20;
 const longestMs = 1_000;
 
 /**
- * Keeps connections between two turns, each in the transaction of the last one: the next turn ends it with its own first
- * words, so that PostgreSQL is woken once for both. Where none comes soon, it is ended and the connection is the pool's
- * again.
+ * Keeps connections between two turns, each in the transaction of the last one: the next turn ends it with its own
+ * first words, so that PostgreSQL is woken once for both. Where none comes soon, it is ended and the connection is the
+ * pool's again.
  */
 export function keepConnections(pool: pg.Pool, end: (client: pg.PoolClient) => Promise<unknown>): KeptConnections {
   const kept: (Lent & Readonly<{ timer: NodeJS.Timeout }>)[] = [];
