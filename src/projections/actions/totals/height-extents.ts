@@ -129,7 +129,7 @@ const changedCells = async (reading: Reading, step: ExtentStep, after: number): 
 
 type ChangedCells = Omit<BlockCells, 'high'> & Readonly<{ high: number | null }>;
 
-/** Extents with some blocks as they are now, in the order of the blocks. */
+/** Extents with some blocks as they are now, in the order of the blocks; the same ones where all are as they were. */
 function replaceBlocks(extents: readonly Extent[], changed: readonly ChangedCells[]): readonly Extent[] {
   const now = new Map(
     changed.map((cells) => {
@@ -137,12 +137,29 @@ function replaceBlocks(extents: readonly Extent[], changed: readonly ChangedCell
       return [BigInt(block), high === null ? undefined : extentOf({ ...cells, high })];
     }),
   );
+  if ([...now].every(([block, one]) => isSame(extentAt(extents, block), one))) return extents;
   const others = extents.filter(({ block }) => !now.has(block));
   const replaced = [...others, ...[...now.values()].filter((one) => one !== undefined)];
   replaced.sort((a, b) => (a.block < b.block ? -1 : 1));
   regroup(extents, replaced, [...now.keys()]);
   return replaced;
 }
+
+/** The extent of a block among those of all, which come in the order of their blocks. */
+function extentAt(extents: readonly Extent[], block: bigint): Extent | undefined {
+  let [from, to] = [0, extents.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const at = extents[middle];
+    if (at === undefined || at.block === block) return at;
+    if (at.block < block) from = middle + 1;
+    else to = middle;
+  }
+  return undefined;
+}
+
+const isSame = (before: Extent | undefined, now: Extent | undefined): boolean =>
+  before?.low === now?.low && before?.high === now?.high && before?.hasUnknown === now?.hasUnknown;
 
 /** The least and the greatest cell of heights of a block; `low` is null where all heights are unknown. */
 type BlockCells = Readonly<{ block: string; low: number | null; high: number; hasUnknown: boolean }>;
