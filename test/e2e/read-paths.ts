@@ -9,11 +9,14 @@ export function isOfTheLog(path: string): boolean {
   return path === '/v1/logs' || path.startsWith('/v1/causes/') || path.endsWith('/events');
 }
 
-/** Every path with the status that it must always have; the log gains nothing of the quiet node. */
+/**
+ * Every path with the status that it must always have; the log gains nothing of the quiet node. No total of theirs may go
+ * back: none is of a state that actions leave again.
+ */
 export function everyPath(quiet: string, busy: string): ReadonlyMap<string, number> {
   const operator = operatorOf(quiet);
   const found = [
-    ...['', '?limit=200', '?limit=50&include_transactions=true', '?type=sense', '?state=finalized'].map(
+    ...['', '?limit=200', '?limit=50&include_transactions=true', '?type=sense', '?state=approved'].map(
       (query) => `/v1/actions${query}`,
     ),
     ...[`creator=${creators[0]}`, `supernode=${operator}`, `supernode=${accountOf(busy)}`].map(
