@@ -10,7 +10,7 @@ export function isOfTheLog(path: string): boolean {
 }
 
 /**
- * Every path with the status that it must always have; the log gains nothing of the quiet node. No total of theirs may go
+ * Every path with the status that it must always have; the log gains nothing of the quiet node. No total of theirs goes
  * back: none is of a state that actions leave again.
  */
 export function everyPath(quiet: string, busy: string): ReadonlyMap<string, number> {

@@ -78,7 +78,7 @@ const charts = path.dirname(fileURLToPath(import.meta.resolve('uplot')));
 export async function registerPages(app: App, sources: PageSources): Promise<void> {
   await serveDocs(app, { page: '/docs', document: '/openapi.json' });
   await serveFiles(app, {
-    ...(await scripts()),
+    ...scripts,
     '/assets/explorer.css': path.join(folder, 'explorer.css'),
     '/assets/verify.js': verifierFile,
     '/assets/uplot.js': path.join(charts, 'uPlot.esm.js'),
@@ -89,13 +89,23 @@ export async function registerPages(app: App, sources: PageSources): Promise<voi
 }
 
 /** Every script of the explorer under its path below `/assets`. */
-async function scripts(): Promise<Readonly<Record<string, string>>> {
+async function scriptsIn(): Promise<Readonly<Record<string, string>>> {
   const names = await readdir(folder, { recursive: true });
   const own = names.filter((name) => name.endsWith('.js'));
   return Object.fromEntries(own.map((name) => [`/assets/${name.split(path.sep).join('/')}`, path.join(folder, name)]));
 }
 
-const template = await readFile(path.join(folder, 'index.html'), 'utf8');
+const scripts = await scriptsIn();
+/** What the first script imports, at whatever depth: a browser that knows them all fetches them at once. */
+const modules = [
+  '/assets/htm-preact.js',
+  '/assets/verify.js',
+  ...Object.keys(scripts).filter((name) => !['/assets/explorer.js', '/assets/live-worker.js'].includes(name)),
+];
+const template = (await readFile(path.join(folder, 'index.html'), 'utf8')).replace(
+  '<!-- modules -->',
+  modules.map((href) => `<link rel="modulepreload" href="${href}" />`).join('\n    '),
+);
 const isPage = new Set(explorerPages.map((page) => page.path));
 const noPage = htmlOf(template, { path: '', title: 'No such page', data: ['/openapi.json'] }, {});
 
