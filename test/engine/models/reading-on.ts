@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { Database } from './engine.ts';
-import type { MemoryLog } from './memory-log.ts';
+import { nodeFacts } from '../../support/histories/facts.ts';
+import { eventually } from '../../support/polling.ts';
+import { type Database, openDatabase, startProjector } from './engine.ts';
+import { MemoryLog } from './memory-log.ts';
 import { countListed } from './small-model.ts';
 
 /** Without a pause a reader takes a whole core, and what it reads is made the slower. */
@@ -32,3 +34,13 @@ export async function readOn(
 /** The counter of all nodes, in a schema of the small projection. */
 export const countOfNodes = (schema: string): RawBuilder<{ n: number }> =>
   sql`select n from ${sql.id(schema, 'counters')} where of = 'nodes'`;
+
+/** A database whose read model follows a log with one node. */
+export async function withOneNode(): Promise<Database & Readonly<{ log: MemoryLog }>> {
+  const database = await openDatabase();
+  const log = new MemoryLog();
+  log.append(nodeFacts('a').listed({ note: 'hello' }));
+  startProjector(database, log);
+  await eventually(async () => expect(await database.live()).toMatchObject({ position: 1 }));
+  return { ...database, log };
+}

@@ -3,19 +3,9 @@ import { expect, test } from 'vitest';
 import { onDamage } from '../../../src/engine/models/pool.ts';
 import { createReader } from '../../../src/engine/models/read/reading.ts';
 import { nodeFacts } from '../../support/histories/facts.ts';
-import { countTrips, tripsOfTransaction, databaseOf, openDatabase, startProjector } from './engine.ts';
-import { MemoryLog } from './memory-log.ts';
-import { countOfNodes } from './reading-on.ts';
+import { countTrips, tripsOfTransaction, databaseOf, openDatabase } from './engine.ts';
+import { countOfNodes, withOneNode } from './reading-on.ts';
 import { eventually } from '../../support/polling.ts';
-
-async function withOneNode() {
-  const database = await openDatabase();
-  const log = new MemoryLog();
-  log.append(nodeFacts('a').listed({ note: 'hello' }));
-  startProjector(database, log);
-  await eventually(async () => expect(await database.live()).toMatchObject({ position: 1 }));
-  return { ...database, log };
-}
 
 test('read fails with UNAVAILABLE for a projection that was never built, and only for that', async () => {
   const { reader, network } = await withOneNode();

@@ -2,15 +2,10 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { nodeFacts } from '../../../support/histories/facts.ts';
 import { eventually } from '../../../support/polling.ts';
-import { openDatabase, startProjector } from '../engine.ts';
-import { MemoryLog } from '../memory-log.ts';
+import { withOneNode } from '../reading-on.ts';
 
-async function withOneNode() {
-  const database = await openDatabase();
-  const log = new MemoryLog();
-  log.append(nodeFacts('a').listed({ note: 'hello' }));
-  startProjector(database, log);
-  await eventually(async () => expect(await database.live()).toMatchObject({ position: 1 }));
+async function withReads() {
+  const database = await withOneNode();
   const waiting = sql<{ pid: number }>`select pg_backend_pid() as pid`;
   const read = async () =>
     await database.reader.read(async ({ db, followed }) => {
@@ -24,11 +19,11 @@ async function withOneNode() {
     );
     return rows.map(({ one }) => one);
   };
-  return { ...database, log, read, kept };
+  return { ...database, read, kept };
 }
 
 test('a read that follows another takes its connection, and sees what was written since', async () => {
-  const { read, log, live } = await withOneNode();
+  const { read, log, live } = await withReads();
   const { pid } = await read();
   expect(await read()).toEqual({ pid, position: 1 });
   log.append(nodeFacts('a').changed({ note: 'later' }));
@@ -37,13 +32,13 @@ test('a read that follows another takes its connection, and sees what was writte
 });
 
 test('a connection that nobody follows on is the pool’s again, out of its transaction', async () => {
-  const { read, kept, pools } = await withOneNode();
+  const { read, kept, pools } = await withReads();
   for (let before = 0; before < 3; before += 1) await read();
   await eventually(async () => expect([await kept('pid'), pools.read.idleCount]).toEqual([[], pools.read.totalCount]));
 });
 
 test('a read does not notice that the connection which was kept for it was lost', async () => {
-  const { read, kept } = await withOneNode();
+  const { read, kept } = await withReads();
   // Kept for a moment only: on a busy machine the first attempts may come too late.
   for (let lost: unknown[] = []; lost.length === 0;) {
     await read();
