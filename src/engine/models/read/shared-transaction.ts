@@ -34,7 +34,7 @@ export const endShared = (client: pg.PoolClient): Promise<unknown> => Promise.al
  * Starts a transaction on a connection with a first statement that all who share it need; where the connection
  * `isOpen`, it ends the one before.
  */
-export function startShared({ client, isOpen }: Omit<Lent, 'since'>, statement: Statement): SharedTransaction {
+export function startShared({ client, isOpen }: Lent, statement: Statement): SharedTransaction {
   let waiting: Waiting[] = [];
   let [isUnderWay, hasEnded] = [false, false];
   let failure: unknown;
