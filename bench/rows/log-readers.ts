@@ -12,7 +12,8 @@ export function rows(context: Context): readonly Row[] {
 }
 
 async function readMany(context: Context): Promise<number> {
-  const [warm, readers] = [20, context.size(4_980, 50)];
+  // The first of them pay for what the program has not done before.
+  const [warm, readers] = [context.size(500, 20), context.size(4_500, 50)];
   const dataDir = await context.folder('log-readers');
   const env = { ROLES: 'ledger,projector,indexer', LOCAL_OUTAGES: 'off', RATE_LIMIT: 'off' };
   const { base, pid, stop, untilReady } = await runProgram({ dataDir, env, nodeArguments: [...lean, ...collecting] });

@@ -5,6 +5,7 @@ import fastify, { type ConnectionError } from 'fastify';
 import Schema from 'typebox/schema';
 import { AppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
+import { isReleased, releaseStreams } from '../../kit/shims/http/released-connection.ts';
 import { isTracing } from '../../kit/tracing/tracing.ts';
 import { bodyOf, createErrorHandler, type RefusalPage, tooMany } from './errors.ts';
 import { queryReader } from './parameters.ts';
@@ -65,6 +66,7 @@ export function createServer(options: ServerOptions): App {
   if (bodyBytes === undefined) readNoBodies(app);
   else readJson(app);
   if (isTracing()) traceRequests(app);
+  releaseStreams(app.server);
   cutStalledReaders(app.server, stallMs);
   const waiting = waitingConnections(app);
   app.addHook('preClose', (done) => {
@@ -106,7 +108,9 @@ function waitingConnections({ server }: Pick<App, 'server'>): ReadonlySet<Socket
   server.on('request', (request: IncomingMessage, answer: ServerResponse) => {
     const { socket } = request;
     waiting.delete(socket);
-    answer.once('close', () => request.complete && !socket.destroyed && waiting.add(socket));
+    answer.once('close', () => {
+      if (request.complete && !socket.destroyed && !isReleased(socket)) waiting.add(socket);
+    });
   });
   return waiting;
 }

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../kit/errors.ts';
 import { callerOf } from '../../kit/net-address.ts';
+import { startStream } from '../../kit/shims/http/released-connection.ts';
 import { countDown } from '../../kit/wait.ts';
 import type { App } from './schema.ts';
 
@@ -39,6 +41,9 @@ export type SseClient = Readonly<{
   end: () => void;
 }>;
 
+/** What a stream is written to. */
+type Outlet = ServerResponse | Socket;
+
 /** The streams of one route. */
 export type SseStreams = Readonly<{
   /** Starts a stream; undefined for a HEAD, which is answered. Fails with `UNAVAILABLE` where there are too many. */
@@ -62,14 +67,14 @@ const headers = {
  */
 export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): SseStreams {
   const { signal, heartbeatMs = usualHeartbeatMs, mostBufferedBytes = usualBufferedBytes } = options;
-  const clients = new Map<ServerResponse, Client>();
+  const clients = new Map<Outlet, Client>();
   let heartbeat: NodeJS.Timeout | undefined;
   const sendAll = (text: string): void => clients.forEach((client) => client.write(text));
   const end = (): void => clients.forEach((client) => client.end());
   signal.addEventListener('abort', end, { once: true });
   app.addHook('preClose', async () => end());
   /** One for all streams, which are its `this`. */
-  function leave(this: ServerResponse): void {
+  function leave(this: Outlet): void {
     const client = clients.get(this);
     clients.delete(this);
     if (clients.size === 0) {
@@ -78,9 +83,9 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
     }
     client?.leave();
   }
-  const add = (client: Client, answer: ServerResponse): void => {
-    answer.on('close', leave).on('error', leave);
-    clients.set(answer, client);
+  const add = (client: Client, outlet: Outlet): void => {
+    outlet.on('close', leave).on('error', leave);
+    clients.set(outlet, client);
     heartbeat ??= setInterval(() => sendAll(': still here\n\n'), heartbeatMs).unref();
   };
   return {
@@ -91,15 +96,10 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
       const caller = callerOf(request.ip);
       refuseTooMany([...clients.values()], caller, options);
       reply.hijack();
-      // Headers that are written, and not set first, are not kept.
-      reply.raw.writeHead(
-        reply.statusCode,
-        Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
-      );
-      // What is sent by itself is one string then, and not the many that it was made of.
-      reply.raw.flushHeaders();
-      const client = new Client(reply.raw, caller, mostBufferedBytes);
-      add(client, reply.raw);
+      const set = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
+      const outlet = startStream(reply.raw, reply.statusCode, set);
+      const client = new Client(outlet, caller, mostBufferedBytes);
+      add(client, outlet);
       client.write(`retry: ${reconnectMs}\n\n`);
       return client;
     },
@@ -108,13 +108,13 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
 
 class Client implements SseClient {
   readonly caller: string;
-  readonly #answer: ServerResponse;
+  readonly #outlet: Outlet;
   readonly #mostBufferedBytes: number;
   #onOver: (() => void)[] | undefined;
   isOver = false;
 
-  constructor(answer: ServerResponse, caller: string, mostBufferedBytes: number) {
-    this.#answer = answer;
+  constructor(outlet: Outlet, caller: string, mostBufferedBytes: number) {
+    this.#outlet = outlet;
     this.caller = caller;
     this.#mostBufferedBytes = mostBufferedBytes;
   }
@@ -132,8 +132,8 @@ class Client implements SseClient {
   }
 
   write(text: string): void {
-    this.#answer.write(text);
-    if (this.#answer.writableLength > this.#mostBufferedBytes) this.#answer.destroy();
+    this.#outlet.write(text);
+    if (this.#outlet.writableLength > this.#mostBufferedBytes) this.#outlet.destroy();
   }
 
   send(event: SseEvent): void {
@@ -145,18 +145,18 @@ class Client implements SseClient {
   }
 
   async drained(): Promise<void> {
-    const answer = this.#answer;
-    if (!answer.writableNeedDrain || this.isOver) return;
+    const outlet = this.#outlet;
+    if (!outlet.writableNeedDrain || this.isOver) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const late = countDown(drainedWithinMs, () => answer.destroy());
-    answer.once('drain', resolve).once('close', resolve);
+    const late = countDown(drainedWithinMs, () => outlet.destroy());
+    outlet.once('drain', resolve).once('close', resolve);
     await promise;
     late.stop();
-    answer.off('drain', resolve).off('close', resolve);
+    outlet.off('drain', resolve).off('close', resolve);
   }
 
   end(): void {
-    this.#answer.end();
+    this.#outlet.end();
   }
 }
 

@@ -10,6 +10,8 @@ import { createLog, type Log } from '../../../src/engine/log/log.ts';
 import { ensureStreams } from '../../../src/engine/log/streams.ts';
 import { freshNetwork, testNats } from '../../support/programs/servers.ts';
 
+/** What every reader here accepts, as a browser's EventSource does. */
+const accept = 'text/event-stream';
 const closing: (() => Promise<unknown> | void)[] = [];
 let log: Log;
 
@@ -76,7 +78,7 @@ async function write(...times: readonly string[]): Promise<void> {
 
 /** Opens a feed; `take` gives its next events as [id, data], fewer where it ends. */
 async function open(base: string, lastId?: number) {
-  const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) };
+  const headers = { accept, ...(lastId !== undefined && { 'last-event-id': String(lastId) }) };
   const request = get(`${base}/feed`, { agent: false, headers });
   const [response] = await once(request, 'response');
   if (!(response instanceof IncomingMessage)) throw new Error('No answer');
@@ -142,7 +144,7 @@ describe('showFeed', () => {
 
   it('refuses a place that no stream has given out', async () => {
     const base = await replica(feedOf(log));
-    const response = await fetch(`${base}/feed`, { headers: { 'last-event-id': 'x' } });
+    const response = await fetch(`${base}/feed`, { headers: { accept, 'last-event-id': 'x' } });
     expect([response.status, await response.json()]).toMatchObject([400, { code: 'INVALID_ARGUMENT' }]);
   });
 
@@ -168,7 +170,7 @@ describe('showFeed', () => {
 
   it('keeps a stream open by comments while nothing is sent', { tags: ['S3.stream.heartbeat'] }, async () => {
     const base = await replica(feedOf(log), { heartbeatMs: 20 });
-    const request = get(`${base}/feed`, { agent: false });
+    const request = get(`${base}/feed`, { agent: false, headers: { accept } });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     let text = '';
     for await (const piece of response.setEncoding('utf8')) {
@@ -179,32 +181,43 @@ describe('showFeed', () => {
   });
 });
 
+/** A route of streams that nobody writes to but the test; `follow` gives a reader's answer. */
+async function streaming(options: Partial<SseOptions> = {}, stallMs?: number) {
+  const ending = new AbortController();
+  const clients: SseClient[] = [];
+  const app = createApp({
+    logger: pino({ level: 'silent' }),
+    network: 'test',
+    description: { title: '', version: '', description: '' },
+    observed: () => ({ checks: [], gauges: [] }),
+    ...(stallMs !== undefined && { stallMs }),
+    routes: (routes) => {
+      const streams = createStreams(routes, { signal: ending.signal, ...options });
+      routes.get('/stream', { config: { lasts: true } }, (request, reply) => {
+        const client = streams.open(request, reply);
+        if (client) clients.push(client);
+      });
+    },
+  });
+  closing.push(async () => {
+    ending.abort();
+    await app.close();
+  });
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const follow = async (): Promise<IncomingMessage> => {
+    const [answer] = await once(get(`${base}/stream`, { agent: false, headers: { accept } }), 'response');
+    if (!(answer instanceof IncomingMessage)) throw new Error('No answer');
+    return answer.on('error', () => undefined);
+  };
+  return { clients, follow };
+}
+
 describe('createStreams', () => {
   it('cuts a reader that leaves too much unread, and no other', { tags: ['S3.stream.slow'] }, async () => {
-    const ending = new AbortController();
-    const clients: SseClient[] = [];
     const data = 'x'.repeat(16_000);
-    const app = createApp({
-      logger: pino({ level: 'silent' }),
-      network: 'test',
-      description: { title: '', version: '', description: '' },
-      observed: () => ({ checks: [], gauges: [] }),
-      routes: (routes) => {
-        const streams = createStreams(routes, { signal: ending.signal });
-        routes.get('/stream', { config: { lasts: true } }, (request, reply) => {
-          const client = streams.open(request, reply);
-          if (client) clients.push(client);
-        });
-      },
-    });
-    closing.push(async () => {
-      ending.abort();
-      await app.close();
-    });
-    const base = await app.listen({ host: '127.0.0.1', port: 0 });
-    const [stalled] = (await once(get(`${base}/stream`, { agent: false }), 'response')) as [IncomingMessage];
-    stalled.on('error', () => undefined);
-    const [reader] = (await once(get(`${base}/stream`, { agent: false }), 'response')) as [IncomingMessage];
+    const { follow, clients } = await streaming();
+    const stalled = await follow();
+    const reader = await follow();
     let read = 0;
     reader.on('data', (piece: Buffer) => (read += piece.length));
     const [first, other] = clients;
@@ -220,5 +233,23 @@ describe('createStreams', () => {
     expect(other.isOver).toBe(false);
     await expect.poll(() => read).toBeGreaterThan(given * data.length);
     stalled.destroy();
+  });
+
+  it('cuts a reader that takes nothing for too long, and no idle one', { tags: ['S3.stream.slow'] }, async () => {
+    const mostBufferedBytes = 64 * 2 ** 20;
+    const { follow, clients } = await streaming({ mostBufferedBytes }, 200);
+    const idle = await follow();
+    await follow();
+    const [first, second] = clients;
+    second?.send({ data: 'x'.repeat(mostBufferedBytes / 2), id: 1 });
+    await expect.poll(() => second?.isOver, { timeout: 10_000 }).toBe(true);
+    expect(first?.isOver).toBe(false);
+    first?.send({ data: 'still here', id: 2 });
+    let text = '';
+    for await (const piece of idle.setEncoding('utf8')) {
+      text += String(piece);
+      if (text.endsWith('\n\n') && text.includes('data')) break;
+    }
+    expect(text).toBe('retry: 3000\n\nid: 2\ndata: still here\n\n');
   });
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isReleased } from '../../../kit/shims/http/released-connection.ts';
 
 type Answering = { open: number; stalls: number; at: number };
 
@@ -20,7 +21,10 @@ export function cutStalledReaders(server: Server, stallMs: number): void {
     all.set(socket, answering);
     answering.open += 1;
     socket.setTimeout(eachMs);
-    answer.once('close', () => (answering.open -= 1));
+    // A released connection may carry a stream on after that.
+    answer.once('close', () => {
+      if (!isReleased(socket)) answering.open -= 1;
+    });
   });
   server.on('timeout', (socket: Socket) => {
     const answering = all.get(socket);
