@@ -5,8 +5,8 @@ import * as reads from './rows/reads.ts';
 import * as node from './rows/node.ts';
 import * as rebuild from './rows/rebuild.ts';
 import * as replay from './rows/replay.ts';
+import * as pruning from './rows/pruning.ts';
 import * as start from './rows/start.ts';
-import * as sweepMany from './rows/sweep-many.ts';
 import * as sweep from './rows/sweep.ts';
 import * as sync from './rows/sync.ts';
 import * as visible from './rows/visible.ts';
@@ -21,8 +21,8 @@ export const groups = [
   reads.rows,
   sync.rows,
   sweep.rows,
-  sweepMany.rows,
   node.rows,
+  pruning.rows,
   start.rows,
   evm.rows,
 ];

@@ -8,11 +8,12 @@ import type { Context } from '../context.ts';
 import { connectTo, freshLog } from '../log.ts';
 import { type Contender, milliseconds } from '../rounds.ts';
 import type { Row } from '../row.ts';
+import * as sweepMany from './sweep-many.ts';
 
 const real = 10;
 const sample = 8;
 
-/** Probing 200 nodes, every second one of which never answers, until the last outcome is in the log. */
+/** Probing 200 nodes, every second one of which never answers, until the last outcome is in the log; and many more. */
 export function rows(context: Context): readonly Row[] {
   return [
     {
@@ -29,6 +30,7 @@ export function rows(context: Context): readonly Row[] {
         );
       },
     },
+    ...sweepMany.rows(context),
   ];
 }
 

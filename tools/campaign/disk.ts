@@ -64,6 +64,11 @@ async function mountImage(image: string, folder: string): Promise<void> {
   await run('chmod', ['711', folder]);
 }
 
+/** Mounts a file system in memory that holds so much and no more. */
+export async function mountMemory(folder: string, mb: number): Promise<void> {
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${mb}M,mode=0711`, 'tmpfs', folder]);
+}
+
 /** Unmounts as soon as the last process has let go. */
 export async function unmount(folder: string): Promise<void> {
   await until(`${folder} can be unmounted`, async () => await run('umount', [folder]).then(() => true), freeWithinMs);

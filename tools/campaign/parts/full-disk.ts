@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { attempts } from '../attempts.ts';
-import { fill, unmount } from '../disk.ts';
+import { fill, mountMemory, unmount } from '../disk.ts';
 import { type Field, openField } from '../../../test/support/field/field.ts';
 import type { PartOptions, Tally } from '../part.ts';
 import { temporaryFolder } from '../../../test/support/programs/temporary-folder.ts';
@@ -15,7 +13,6 @@ export { whyNoMounts as whyNot } from '../disk.ts';
 const places = ['.', 'e2e/nats', 'e2e/db'] as const;
 const sizeMb = 400;
 const fullForMs = 6000;
-const execute = promisify(execFile);
 
 /**
  * A disk without any room left, under both stores or one of them, while the chain goes on; then there is room again.
@@ -28,7 +25,7 @@ export async function run({ count, seed, log }: PartOptions): Promise<Tally> {
     const dataDir = temporaryFolder();
     const folder = path.join(dataDir, place);
     mkdirSync(folder, { recursive: true, mode: 0o711 });
-    await execute('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}M,mode=0711`, 'tmpfs', folder]);
+    await mountMemory(folder, sizeMb);
     log(`full at ${place}`);
     await attempts({ open: () => openField({ seed: seed + at, dataDir }), times, tally, log }, (field) =>
       fillOnce(field, folder),

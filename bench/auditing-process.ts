@@ -3,11 +3,11 @@
  * cost its own event loop and how its memory grew: one line of JSON.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type * as thread from '../../src/engine/archive/thread.ts';
-import type { StreamName } from '../../src/events/streams.ts';
-import { routineThread } from '../../src/engine/archive/auditor.ts';
-import { brakes } from '../../src/engine/archive/states.ts';
-import { runInWorker } from '../../src/kit/threads/worker.ts';
+import type * as thread from '../src/engine/archive/thread.ts';
+import type { StreamName } from '../src/events/streams.ts';
+import { routineThread } from '../src/engine/archive/auditor.ts';
+import { brakes } from '../src/engine/archive/states.ts';
+import { runInWorker } from '../src/kit/threads/worker.ts';
 
 /** What the process is given, as JSON in its first argument. */
 export type AuditingInput = Readonly<{ access: thread.StoresAccess; stream: StreamName; perSecond: number }>;
@@ -41,4 +41,4 @@ const output: AuditingOutput = {
   seconds: (performance.now() - began) / 1000,
   findings,
 };
-console.log(JSON.stringify(output));
+process.stdout.write(`${JSON.stringify(output)}\n`);
