@@ -1,4 +1,4 @@
-/** node 24.21.0 keeps a parser for each connection of its HTTP server until that closes, whatever its response needs. */
+/** node 24.21.0 keeps a parser for each connection of its HTTP server until that closes. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
