@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { News } from '../../src/edges/evm/chain/news.ts';
-import { splitBlocks } from '../../src/edges/evm/executor/blocks.ts';
 import { createExecutor, type UncommittedBlock } from '../../src/edges/evm/executor/executor.ts';
 import { createForks, type Forks } from '../../src/edges/evm/executor/forks.ts';
-import { foreignChain, type GethGenesis } from '../../src/edges/evm/executor/state/genesis.ts';
+import type { GethGenesis } from '../../src/edges/evm/executor/state/genesis.ts';
 import type { Namespace } from '../../src/edges/evm/namespaces.ts';
 import { type RpcPosition, type ServedRpc, serveRpc } from '../../src/edges/evm/rpc/serve-rpc.ts';
 import { createExecution } from '../../src/edges/evm/workers/execution.ts';
@@ -11,6 +10,7 @@ import type { StateAccess } from '../../src/edges/evm/workers/state-access.ts';
 import { createStateReads } from '../../src/edges/evm/workers/state-reads.ts';
 import { MemoryBlocks } from '../../test/support/histories/memory-blocks.ts';
 import { createMemoryNodes } from '../../test/support/histories/memory-nodes.ts';
+import { foreignChain, splitBlocks } from './geth-forms.ts';
 import { createShownPool } from './shown-pool.ts';
 
 /** A chain of another network, and how JSON-RPC serves it. */

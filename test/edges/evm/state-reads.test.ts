@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { splitBlocks } from '../../../src/edges/evm/executor/blocks.ts';
 import type { UncommittedBlock } from '../../../src/edges/evm/executor/executor.ts';
-import { foreignChain } from '../../../src/edges/evm/executor/state/genesis.ts';
+import { foreignChain, splitBlocks } from '../../../tools/foreign-chain/geth-forms.ts';
 import type { Hex } from '../../../src/edges/evm/executor/outcome.ts';
 import { createExecution, type Execution } from '../../../src/edges/evm/workers/execution.ts';
 import { createStateReads, type StateReads } from '../../../src/edges/evm/workers/state-reads.ts';

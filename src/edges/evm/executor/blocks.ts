@@ -23,17 +23,6 @@ export const readBlock = (rlp: Uint8Array, forks: Forks): Block =>
     return createBlockFromRLP(rlp, { common: forks.at(positionOf(header)) });
   });
 
-/** The blocks of a file that holds their RLP forms one behind the other. */
-export function* splitBlocks(bytes: Uint8Array): Generator<Uint8Array> {
-  let rest = bytes;
-  while (rest.length > 0) {
-    const { data, remainder } = reading('file of blocks', () => RLP.decode(rest, true));
-    yield rest.subarray(0, rest.length - remainder.length);
-    if (!Array.isArray(data)) throw new AppError('INVALID_ARGUMENT', 'The file of blocks holds something else');
-    rest = remainder;
-  }
-}
-
 /** The form in which a header is stored and looked up. */
 export const storedHeader = (header: BlockHeader): StoredHeader => ({
   number: header.number,

@@ -2,7 +2,7 @@ import { type ChainConfig as EthereumChain, parseGethGenesis, parseGethGenesisSt
 import { AppError, toAppError } from '../../../../kit/errors.ts';
 import type { Genesis as LedgerGenesis } from '../../../../commands/ledger/chain.ts';
 import { contractAddresses } from '../../contracts/addresses.ts';
-import { type FeeRule, networkFees, ordinaryFees } from '../base-fee.ts';
+import { type FeeRule, networkFees } from '../base-fee.ts';
 import { predeploys } from './predeploys.ts';
 
 /** The genesis of a chain in the form of `geth`. */
@@ -20,13 +20,6 @@ export type ChainConfig = Readonly<{
   feesTo: 'burned' | 'coinbase';
   ledger?: LedgerGenesis | undefined;
 }>;
-
-/** A foreign chain: its genesis defines everything. */
-export const foreignChain = (genesis: GethGenesis): ChainConfig => ({
-  genesis,
-  fees: ordinaryFees,
-  feesTo: 'burned',
-});
 
 /** Accounts of a genesis by address (0x and 40 hex digits, or without 0x). */
 export type GenesisAccounts = GethGenesis['alloc'];
