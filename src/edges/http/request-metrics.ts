@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 declare module 'fastify' {
@@ -27,9 +27,20 @@ export function countRequests(app: FastifyInstance, registry: Registry): void {
     buckets: secondsBuckets,
     registers,
   });
-  app.addHook('onResponse', (request, reply, done) => {
+  const count = (request: FastifyRequest, reply: FastifyReply): string => {
     const route = request.routeOptions.url ?? 'none';
     requests.inc({ route, method: request.method, status: String(reply.statusCode) });
+    return route;
+  };
+  // A stream has no end of Node's: its reader leaves, or its connection is released once it starts.
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw } = reply;
+    if (request.headers.accept?.includes('text/event-stream') === true)
+      raw.once('close', () => void (raw.headersSent && !raw.writableFinished && count(request, reply)));
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = count(request, reply);
     if (request.routeOptions.config.lasts !== true)
       durations.observe({ route, method: request.method }, reply.elapsedTime / 1000);
     done();

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../../../src/edges/http/app.ts';
+import { createStreams } from '../../../src/edges/http/sse.ts';
 import { figures } from '../../../src/kit/figures.ts';
 import type { Observed } from '../../../src/kit/observed.ts';
 import { plainAnswer } from '../../../src/edges/http/schema.ts';
@@ -105,6 +106,24 @@ describe('createApp', () => {
     expect((await ask(`${one}/metrics`)).body).toContain(
       'annals_http_requests_total{network="test",route="/healthz",method="GET",status="200"} 1',
     );
+  });
+
+  it('counts each stream once, whoever ends it, and what is no stream as any other', async () => {
+    const url = await start({
+      routes: (routes, addOperations) => {
+        addOperations(routes);
+        const streams = createStreams(routes, { signal: new AbortController().signal });
+        routes.get('/stream', { config: { lasts: true } }, (request, reply) => void streams.open(request, reply));
+      },
+    });
+    for (const accept of ['text/event-stream', 'text/event-stream, */*']) {
+      const reader = await fetch(`${url}/stream`, { headers: { accept } });
+      await reader.body?.cancel();
+      await (await fetch(`${url}/nothing`, { headers: { accept } })).text();
+    }
+    const counted = async (): Promise<unknown> => /\{.*route="\/stream".*/.exec((await ask(`${url}/metrics`)).body)?.[0];
+    await expect.poll(counted).toBe('{network="test",route="/stream",method="GET",status="200"} 2');
+    expect((await ask(`${url}/metrics`)).body).toContain('{network="test",route="none",method="GET",status="404"} 2');
   });
 
   it.each([
