@@ -121,7 +121,8 @@ describe('createApp', () => {
       await reader.body?.cancel();
       await (await fetch(`${url}/nothing`, { headers: { accept } })).text();
     }
-    const counted = async (): Promise<unknown> => /\{.*route="\/stream".*/.exec((await ask(`${url}/metrics`)).body)?.[0];
+    const counted = async (): Promise<unknown> =>
+      /\{.*route="\/stream".*/.exec((await ask(`${url}/metrics`)).body)?.[0];
     await expect.poll(counted).toBe('{network="test",route="/stream",method="GET",status="200"} 2');
     expect((await ask(`${url}/metrics`)).body).toContain('{network="test",route="none",method="GET",status="404"} 2');
   });
