@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { listenAt } from '../edges/http/server.ts';
 import { toAppError } from '../kit/errors.ts';
 import type { Part } from './role.ts';
 
@@ -17,8 +19,14 @@ export async function serve(
   app: Pick<FastifyInstance, 'listen' | 'close' | 'server'>,
   { host, port, urls }: Serving,
 ): Promise<Part> {
-  const base = await app.listen({ host, port });
-  const failed = once(app.server, 'error').then(([error]: unknown[]) => Promise.reject(toAppError(error)));
-  failed.catch(() => undefined);
+  const base = await listenAt(app, { host, port });
+  const failed = failureOf(app.server);
   return { name, urls: urls(base), checks: [], gauges: [], failed, stop: async () => await app.close() };
+}
+
+/** Fails once a server does. */
+export function failureOf(server: Server): Promise<never> {
+  const failed = once(server, 'error').then(([error]: unknown[]) => Promise.reject(toAppError(error)));
+  failed.catch(() => undefined);
+  return failed;
 }

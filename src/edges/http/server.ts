@@ -1,7 +1,8 @@
+import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
-import fastify, { type ConnectionError } from 'fastify';
+import fastify, { type ConnectionError, type FastifyInstance } from 'fastify';
 import Schema from 'typebox/schema';
 import { AppError } from '../../kit/errors.ts';
 import type { Logger } from '../../kit/logger.ts';
@@ -81,6 +82,18 @@ export function createServer(options: ServerOptions): App {
       throw new AppError('INVALID_ARGUMENT', `The address is too long; it may have ${urlCharacters} characters.`);
   });
   return app;
+}
+
+/**
+ * Opens a server at one address, and returns it as a URL: for a name at the first that it has, as Node does. For
+ * `localhost` Fastify would open a second server at the other one, without any of these bounds.
+ */
+export async function listenAt(
+  app: Pick<FastifyInstance, 'listen'>,
+  { host, port }: Readonly<{ host: string; port: number }>,
+): Promise<string> {
+  const { address } = await lookup(host);
+  return await app.listen({ host: address, port });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -40,40 +39,6 @@ const post = (body: string, type = 'application/json') => ({
 });
 
 describe('createApp', () => {
-  it('cuts off a client that takes nothing of an answer, and no other', { tags: ['S3.stream.slow'] }, async () => {
-    const text = 'x'.repeat(32 * 2 ** 20);
-    const callers: IncomingMessage['socket'][] = [];
-    const url = await start({
-      stallMs: 400,
-      routes: (routes) => {
-        routes.get('/text', async ({ raw }) => {
-          callers.push(raw.socket);
-          return await Promise.resolve(text);
-        });
-        routes.get('/late', async () => await delay(1_000, 'late'));
-      },
-    });
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
-    onTestFinished(() => void socket.destroy());
-    socket.pause().write('GET /text HTTP/1.1\r\nHost: a\r\n\r\n');
-    await expect.poll(() => callers[0]?.destroyed, { timeout: 10_000 }).toBe(true);
-    expect((await ask(`${url}/late`)).body).toBe('late');
-    expect((await ask(`${url}/text`)).body).toHaveLength(text.length);
-  });
-
-  it('closes connections of one address beyond its own at once', { tags: ['S3.limits.bodies'] }, async () => {
-    const { hostname, port } = new URL(await start({ connections: { most: 9, mostPerAddress: 1 } }));
-    const alive = async (localAddress: string): Promise<boolean> => {
-      const socket = connect({ host: hostname, port: Number(port), localAddress }).on('error', () => undefined);
-      onTestFinished(() => void socket.destroy());
-      socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
-      const ends = [once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)];
-      return await Promise.race(ends);
-    };
-    expect([await alive('127.0.0.1'), await alive('127.0.0.1'), await alive('127.0.0.2')]).toEqual([true, false, true]);
-  });
-
   it('waits for its routes, however long a busy machine takes', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
