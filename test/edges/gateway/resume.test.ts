@@ -148,7 +148,8 @@ it(
     const start = await network('done');
     await using one = await start({ chain: { storers }, resumes: false });
     const wanted = { direction: 'download', isPrivate: false, action: '7', at } as const;
-    const ended = await one.runner.begin(newTaskId(), wanted);
+    const action = one.actions.get('7') ?? (await actionOver(bytes));
+    const ended = await one.runner.begin(newTaskId(), wanted, action);
     expect((await endOf(one, ended.id))[0]).toBe('sdk:failed');
     await one.runner.endOf(ended);
     const before = looks;

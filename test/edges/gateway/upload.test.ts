@@ -67,6 +67,27 @@ describe('POST /api/v1/actions/cascade', () => {
     },
   );
 
+  it('reads its action before its bytes and after them, and not once more to begin', async () => {
+    let reads = 0;
+    const atNodes: number[] = [];
+    const { gateway, action } = await start({
+      chain: {
+        action: async (id) => {
+          reads += 1;
+          return await Promise.resolve(gateway.actions.get(id));
+        },
+        storers: async () => {
+          atNodes.push(reads);
+          return await Promise.resolve({ nodes: [{ account: 'lumera1deaf', ip: '127.9.9.9', port: 4444 }], total: 1 });
+        },
+      },
+    });
+    const form = formOf({ action_id: '7', signature: signatureOf(action), file: bytes });
+    expect((await post(gateway.url, form)).status).toBe(202);
+    // The nodes are read to judge it, and then to send it.
+    await expect.poll(() => atNodes).toEqual([2, 2]);
+  });
+
   it('names all that is missing, and refuses what is given twice', { tags: ['S3.upload.fields'] }, async () => {
     const { gateway } = await start();
     const missing = await post(gateway.url, formOf({ action_id: '', other: 'x' }));

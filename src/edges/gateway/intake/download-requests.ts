@@ -90,7 +90,7 @@ async function startDownload(
   const room = await files.space.reserve(path, recordedBytes(action, settings.uploadMaxSize), 'download');
   try {
     const at = new Date(clock()).toISOString();
-    const task = await runner.begin(id, { direction: 'download', isPrivate, action: action.id, at }, signature);
+    const task = await runner.begin(id, { direction: 'download', isPrivate, action: action.id, at }, action, signature);
     return { task, ended: runner.endOf(task).finally(room.release) };
   } catch (caught) {
     room.release();

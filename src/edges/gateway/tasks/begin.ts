@@ -20,7 +20,7 @@ export function createStartUpload({ files, runner, elsewhere, clock }: UploadSta
     const request = { action: action.id, at, fileName, size: String(size), dataHash, signature };
     // Before the new one is open, so that what is ended is only what was there before it.
     await elsewhere.supersede(action.id);
-    return await runner.begin(id, { direction: 'upload', ...request });
+    return await runner.begin(id, { direction: 'upload', ...request }, action);
   };
   return async (action, form) => {
     const running = runner.uploadOf(action.id) ?? beginning.get(action.id);

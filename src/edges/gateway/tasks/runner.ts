@@ -47,10 +47,13 @@ export type Starting = Requested extends infer One
 
 /** Carries out the tasks that name this process as their holder. */
 export type Runner = Readonly<{
-  /** Writes what was requested and carries it out; `signature` opens a private file and is only ever held here. */
-  begin: (id: string, starting: Starting, signature?: string) => Promise<Task>;
+  /**
+   * Writes what was requested and carries it out, with its action as it was judged a moment ago; `signature` opens a
+   * private file and is only ever held here.
+   */
+  begin: (id: string, starting: Starting, action: CascadeAction, signature?: string) => Promise<Task>;
   /** Carries out a task that names this process, unless it does so already. */
-  run: (task: Task, signature?: string) => void;
+  run: (task: Task) => void;
   /** Ends what this process does for a task that another one carries out by now. */
   leave: (name: string) => void;
   /** Returns whether this process carries out a task of a name. */
@@ -83,12 +86,12 @@ export function createRunner(options: RunnerOptions): Runner {
   const beginning = new Set<string>();
   const uploads = new Map<string, Task>();
   const metrics = createTransferMetrics(() => running.size);
-  const keepCarrying = async (task: Task, signature: string | undefined, left: AbortSignal): Promise<void> => {
+  const keepCarrying = async (carried: Carried, left: AbortSignal): Promise<void> => {
     const whole = AbortSignal.any([signal, left]);
-    while (!whole.aborted) {
+    for (let { started } = carried; !whole.aborted; started = undefined) {
       await presence.term(whole);
       try {
-        return await carryOut(options, { task, signature, signal: whole, metrics });
+        return await carryOut(options, { ...carried, started, signal: whole, metrics });
       } catch (caught) {
         const err = toAppError(caught);
         if (!whole.aborted && err.code !== 'CONFLICT')
@@ -97,12 +100,13 @@ export function createRunner(options: RunnerOptions): Runner {
       }
     }
   };
-  const run = (task: Task, signature?: string): void => {
+  const run = (carried: Carried): void => {
+    const { task } = carried;
     if (running.has(task.name)) return;
     const { action, direction } = task.known;
     if (direction === 'upload') uploads.set(action, task);
     const left = new AbortController();
-    const ended = keepCarrying(task, signature, left.signal)
+    const ended = keepCarrying(carried, left.signal)
       .catch(() => undefined)
       .finally(() => {
         running.delete(task.name);
@@ -111,19 +115,20 @@ export function createRunner(options: RunnerOptions): Runner {
     running.set(task.name, { ended, leave: () => left.abort() });
   };
   return {
-    begin: async (id, starting, signature) => {
+    begin: async (id, starting, action, signature) => {
       const name = nameOf(id, starting);
       beginning.add(name);
       try {
         await announced(presence, signal);
-        const task = await startOnce(log, id, { ...starting, store: files.store, holder });
-        run(task, signature);
+        const { task, isNew } = await startOnce(log, id, { ...starting, store: files.store, holder });
+        const size = starting.direction === 'upload' ? Number(starting.size) : 0;
+        run({ task, signature, ...(isNew && { started: { action, size } }) });
         return task;
       } finally {
         beginning.delete(name);
       }
     },
-    run,
+    run: (task) => run({ task }),
     leave: (name) => running.get(name)?.leave(),
     has: (name) => running.has(name) || beginning.has(name),
     gauges: [metrics.registry],
@@ -136,7 +141,7 @@ export function createRunner(options: RunnerOptions): Runner {
 /** Carries a task out, unless it has ended or names another process by now. */
 async function carryOut(options: RunnerOptions, { task, ...moving }: Moving): Promise<void> {
   const { log, presence } = options;
-  const now = await currentTask(log, task);
+  const now = moving.started ? task : await currentTask(log, task);
   if (now.known.ended || now.known.holder !== presence.name) return;
   if (now.kind === 'retrieval' && moving.signature === undefined) return await endTask(log, now, endings.lostSignature);
   await moveBytes(options, { ...moving, task: now }).catch(
@@ -160,26 +165,33 @@ async function announced(presence: RunnerOptions['presence'], signal: AbortSigna
 }
 
 /** Starts a task; where an earlier try whose answer was lost has started it, returns that task. */
-async function startOnce(log: Log, id: string, requested: Requested): Promise<Task> {
+async function startOnce(
+  log: Log,
+  id: string,
+  requested: Requested,
+): Promise<Readonly<{ task: Task; isNew: boolean }>> {
   try {
-    return await startTask(log, id, requested);
+    return { task: await startTask(log, id, requested), isNew: true };
   } catch (caught) {
     const existing = toAppError(caught).code === 'CONFLICT' ? await findTask(log, id) : undefined;
     if (!existing) throw caught;
-    return existing;
+    return { task: existing, isNew: false };
   }
 }
 
-type Moving = Readonly<{
+/** A task and what its start has handed over: nothing of it is read again the first time. */
+type Carried = Readonly<{
   task: Task;
-  signature: string | undefined;
-  signal: AbortSignal;
-  metrics: ReturnType<typeof createTransferMetrics>;
+  signature?: string | undefined;
+  started?: Readonly<{ action: CascadeAction; size: number }> | undefined;
 }>;
 
+type Moving = Carried & Readonly<{ signal: AbortSignal; metrics: ReturnType<typeof createTransferMetrics> }>;
+
 /** Carries a task out to its end, writing each step as it comes; waits for a log that does not answer. */
-async function moveBytes(options: RunnerOptions, { task, signature, signal, metrics }: Moving): Promise<void> {
+async function moveBytes(options: RunnerOptions, moving: Moving): Promise<void> {
   const { log, nodes, files } = options;
+  const { task, started, signal, metrics } = moving;
   let now = task;
   const write = async (steps: readonly TransferStep[]): Promise<void> => {
     for (;;) {
@@ -197,30 +209,23 @@ async function moveBytes(options: RunnerOptions, { task, signature, signal, metr
       }
     }
   };
-  const action = await untilAnswered(async () => await nodes.chain.action(task.known.action), signal);
-  for await (const steps of stepsOf(options, { task, action, signature, signal })) await write(steps);
+  const action =
+    started?.action ?? (await untilAnswered(async () => await nodes.chain.action(task.known.action), signal));
+  for await (const steps of stepsOf(options, { ...moving, action })) await write(steps);
   if (now.known.direction === 'upload' && now.known.ended) await files.forgetUpload(now.id);
 }
 
-type Input = Readonly<{
-  task: Task;
-  action: CascadeAction | undefined;
-  signature: string | undefined;
-  signal: AbortSignal;
-}>;
-
 async function* stepsOf(
   { files, nodes, mostBytes, log }: RunnerOptions,
-  { task, action, signature = '', signal }: Input,
+  { task, started, action, signature = '', signal }: Moving & Readonly<{ action: CascadeAction | undefined }>,
 ): AsyncGenerator<readonly TransferStep[]> {
   const { direction } = task.known;
   const whose = { taskId: task.name, last: task.known.last, signal };
   if (!action?.file) return yield [{ status: 'sdk:failed', detail: endings.lostAction }];
   if (direction === 'upload') {
     if (action.record.chainState !== 'pending') return yield afterwards(action);
-    const query = await uploadRequested(log, task.id);
-    const file = { path: files.uploadOf(task.id), size: Number(query?.size ?? 0) };
-    return yield* uploadToNodes(nodes, action, file, whose);
+    const size = started?.size ?? Number((await uploadRequested(log, task.id))?.size ?? 0);
+    return yield* uploadToNodes(nodes, action, { path: files.uploadOf(task.id), size }, whose);
   }
   const { dataHash } = action.file;
   const { hashesOf, space } = files;
