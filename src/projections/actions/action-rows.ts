@@ -72,22 +72,31 @@ export const columnsFor = (shape: FilterShape): (typeof comparedColumns)[number]
   ...(shape.supernode ? (['accounts', 'finalize_tx'] as const) : []),
 ];
 
-/** Holds for a row `m` of actions, live or superseded, that a filter matches; `matchInput` fills its slots. */
-export function matches(shape: FilterShape): RawBuilder<unknown> {
-  const all = [
-    sql`true`,
-    ...(shape.type || shape.state ? [sql`m.kind = any (${slot('match.kinds')}::"char"[])`] : []),
-    ...(shape.creator ? [sql`m.creator = ${slot('creator')}::text collate "C"`] : []),
-    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}::int8`] : []),
-    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}::int8`] : []),
-    ...(shape.supernode ? [isOwned] : []),
-    ...(shape.dataHash ? [hasHash] : []),
-  ];
-  return sql.join(all, sql` and `);
+/** What a row `m` fulfils for each condition of a filter, undefined where something else judges that one. */
+export type RowConditions = Readonly<Record<keyof ActionFilter, RawBuilder<unknown> | undefined>>;
+
+/** What a row `m` fulfils for those conditions of a filter that are about itself alone. */
+export const ownConditions = {
+  creator: sql`m.creator = ${slot('creator')}::text collate "C"`,
+  fromHeight: sql`m.height >= ${slot('fromHeight')}::int8`,
+  toHeight: sql`m.height <= ${slot('toHeight')}::int8`,
+  dataHash: sql`m.data_hash = any (${slot('dataHash')}::text[] collate "C")`,
+};
+
+/** Holds for a row that fulfils every condition of a filter. */
+export function fulfils(shape: FilterShape, conditions: RowConditions): RawBuilder<unknown> {
+  const all = Object.entries(conditions).flatMap(([name, one]) =>
+    one && shape[name as keyof FilterShape] ? [one] : [],
+  );
+  return sql.join([sql`true`, ...new Set(all)], sql` and `);
 }
 
-/** Holds for a row `m` whose data have one of the hashes of a filter. */
-export const hasHash = sql`m.data_hash = any (${slot('dataHash')}::text[] collate "C")`;
+/** Holds for a row `m` of actions, live or superseded, that a filter matches; `matchInput` fills its slots. */
+export function matches(shape: FilterShape): RawBuilder<unknown> {
+  return fulfils(shape, { type: isOfKind, state: isOfKind, ...ownConditions, supernode: isOwned });
+}
+
+const isOfKind = sql`m.kind = any (${slot('match.kinds')}::"char"[])`;
 
 /** When an account counts as a node's, as `action_accounts` has it. */
 export const finalizedHeight = sql`coalesce((m.finalize_tx ->> 'height')::int8, m.height)`;

@@ -3,7 +3,7 @@ import type { Reading } from '../../reading.ts';
 import { positionInput, positionOf, relationAt } from '../../relation.ts';
 import { type Input, slot } from '../../statement.ts';
 import { type ActionFilter, type FilterShape, shapeOf } from '../action-filter.ts';
-import { finalizedHeight, hasHash, ofActions } from '../action-rows.ts';
+import { finalizedHeight, fulfils, ownConditions, ofActions } from '../action-rows.ts';
 import { unknownHeight } from '../action-tables.ts';
 import { ownedBy } from '../ownership.ts';
 import { ownedByAt } from '../past-owners.ts';
@@ -54,16 +54,13 @@ export const stateAtHeight = sql`case when s.approved then 'approved' when s.fin
 
 /** Holds for a row that was registered by then, or may have been, and that a filter matches but for its state. */
 export function matchesAtHeight(reading: Reading, shape: FilterShape): RawBuilder<unknown> {
-  const all = [
-    sql`s.registered is not false`,
-    ...(shape.type ? [sql`m.type = ${slot('type')}::text collate "C"`] : []),
-    ...(shape.creator ? [sql`m.creator = ${slot('creator')}::text collate "C"`] : []),
-    ...(shape.fromHeight ? [sql`m.height >= ${slot('fromHeight')}::int8`] : []),
-    ...(shape.toHeight ? [sql`m.height <= ${slot('toHeight')}::int8`] : []),
-    ...(shape.dataHash ? [hasHash] : []),
-    ...(shape.supernode ? [sql`s.finalized is not false`, isFinalizedByOwn(reading)] : []),
-  ];
-  return sql.join(all, sql` and `);
+  const rows = fulfils(shape, {
+    type: sql`m.type = ${slot('type')}::text collate "C"`,
+    state: undefined,
+    ...ownConditions,
+    supernode: sql`s.finalized is not false and ${isFinalizedByOwn(reading)}`,
+  });
+  return sql`s.registered is not false and ${rows}`;
 }
 
 function isFinalizedByOwn(reading: Reading): RawBuilder<unknown> {
