@@ -111,6 +111,19 @@ describe('alert rules and Grafana board', () => {
     }
   });
 
+  test('every alert has a line for the operator, and no line is of an alert that is gone', () => {
+    const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const lines = page.split('\n').filter((line) => line.startsWith('| Annals'));
+    const named = lines.flatMap(
+      (line) =>
+        line
+          .split('|', 2)[1]
+          ?.split(',')
+          .map((name) => name.trim()) ?? [],
+    );
+    expect(named.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
+  });
+
   test('every alert has a severity and says what is the matter', () => {
     for (const { alert, labels, annotations } of alerts) {
       expect(['critical', 'warning'], alert).toContain(labels['severity']);
