@@ -132,7 +132,8 @@ describe('a connection that drips', { tags: ['S1.tls.drip'] }, () => {
     const drip = setInterval(() => socket.writable && socket.write(rest.subarray(sent, ++sent)), 20);
     await closed;
     clearInterval(drip);
-    expect(await version(node)).toBe('v1.2.3');
+    // On a busy machine an honest client may be silent for as long, and connects again.
+    await expect.poll(async () => await version(node).catch(String)).toBe('v1.2.3');
   });
 });
 
