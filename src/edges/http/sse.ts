@@ -46,7 +46,10 @@ type Outlet = ServerResponse | Socket;
 
 /** The streams of one route. */
 export type SseStreams = Readonly<{
-  /** Starts a stream; undefined for a HEAD, which is answered. Fails with `UNAVAILABLE` where there are too many. */
+  /**
+   * Starts a stream; undefined for a HEAD, which is answered, and for a reader that has left by now. Fails with
+   * `UNAVAILABLE` where there are too many.
+   */
   open: (request: FastifyRequest, reply: FastifyReply) => SseClient | undefined;
   sendAll: (event: SseEvent) => void;
 }>;
@@ -96,6 +99,7 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
       const caller = callerOf(request.ip);
       refuseTooMany([...clients.values()], caller, options);
       reply.hijack();
+      if (reply.raw.destroyed) return undefined;
       const set = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
       const outlet = startStream(reply.raw, reply.statusCode, set);
       const client = new Client(outlet, caller, mostBufferedBytes);

@@ -1,5 +1,6 @@
 import { get, IncomingMessage } from 'node:http';
 import { once } from 'node:events';
+import type { FastifyRequest } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../../src/edges/http/app.ts';
@@ -182,9 +183,13 @@ describe('showFeed', () => {
 });
 
 /** A route of streams that nobody writes to but the test; `follow` gives a reader's answer. */
-async function streaming(options: Partial<SseOptions> = {}, stallMs?: number) {
+async function streaming(
+  options: Partial<SseOptions> = {},
+  stallMs?: number,
+  before: (request: FastifyRequest) => unknown = () => undefined,
+) {
   const ending = new AbortController();
-  const clients: SseClient[] = [];
+  const clients: (SseClient | undefined)[] = [];
   const app = createApp({
     logger: pino({ level: 'silent' }),
     network: 'test',
@@ -193,9 +198,10 @@ async function streaming(options: Partial<SseOptions> = {}, stallMs?: number) {
     ...(stallMs !== undefined && { stallMs }),
     routes: (routes) => {
       const streams = createStreams(routes, { signal: ending.signal, ...options });
-      routes.get('/stream', { config: { lasts: true } }, (request, reply) => {
-        const client = streams.open(request, reply);
-        if (client) clients.push(client);
+      routes.get('/stream', { config: { lasts: true } }, async (request, reply) => {
+        await before(request);
+        clients.push(streams.open(request, reply));
+        return await reply;
       });
     },
   });
@@ -209,10 +215,23 @@ async function streaming(options: Partial<SseOptions> = {}, stallMs?: number) {
     if (!(answer instanceof IncomingMessage)) throw new Error('No answer');
     return answer.on('error', () => undefined);
   };
-  return { clients, follow };
+  return { base, clients, follow };
 }
 
 describe('createStreams', () => {
+  it('does not count a reader that left before its stream started', async () => {
+    let held: Promise<unknown> | undefined;
+    const { base, clients, follow } = await streaming({ mostClients: 1 }, undefined, async ({ raw }) => {
+      held ??= once(raw.socket, 'close');
+      await held;
+    });
+    const leaving = get(`${base}/stream`, { agent: false, headers: { accept } }).on('error', () => undefined);
+    await expect.poll(() => held).toBeDefined();
+    leaving.destroy();
+    await expect.poll(() => clients).toEqual([undefined]);
+    expect((await follow()).statusCode).toBe(200);
+  });
+
   it('cuts a reader that leaves too much unread, and no other', { tags: ['S3.stream.slow'] }, async () => {
     const data = 'x'.repeat(16_000);
     const { follow, clients } = await streaming();

@@ -2,7 +2,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-const released = new WeakSet<Socket>();
+/** Released connections, and what each had received by then, in bytes. */
+const released = new WeakMap<Socket, number>();
+
+/** What a reader may send on, in bytes: it has nothing to say. */
+const mostSentOn = 64 * 1024;
 
 /**
  * Frees the parser of a connection as soon as it has read a GET that accepts server-sent events only: nothing but its
@@ -23,12 +27,14 @@ export function releaseStreams(server: Server): void {
     server.emit('timeout', this);
   };
   server.on('upgrade', (_request: IncomingMessage, socket: Socket) => {
-    released.add(socket);
-    socket.on('error', ignore).on('end', destroy).on('timeout', onTimeout).resume();
+    released.set(socket, socket.bytesRead);
+    socket.on('error', ignore).on('timeout', onTimeout).on('data', drop);
+    // As Node's server does, once the response has left: its reader may never close its own half.
+    socket.on('end', destroy).on('finish', destroy);
   });
 }
 
-/** Returns whether nothing reads a connection any more, so that whoever answers on it has to end it. */
+/** Returns whether Node's server reads a connection no more, and is done with it once its response is over. */
 export function isReleased(socket: Socket): boolean {
   return released.has(socket);
 }
@@ -65,4 +71,8 @@ function ignore(): void {
 
 function destroy(this: Socket): void {
   this.destroy();
+}
+
+function drop(this: Socket): void {
+  if (this.bytesRead - (released.get(this) ?? 0) > mostSentOn) this.destroy();
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { isReleased, releaseStreams, startStream } from '../../../../src/kit/shims/http/released-connection.ts';
 
@@ -18,8 +19,8 @@ async function listening(answer: Answer): Promise<Readonly<{ server: Server; por
 }
 
 /** A client that writes bytes as they are; `until` resolves with all it has read once that matches. */
-async function client(port: number) {
-  const socket = connect(port, '127.0.0.1');
+async function client(port: number, options: Readonly<{ allowHalfOpen?: boolean }> = {}) {
+  const socket = connect({ port, host: '127.0.0.1', ...options });
   socket.on('error', () => undefined);
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
@@ -126,6 +127,28 @@ it('a reader that leaves closes what is written to, before its stream starts and
   await once(early.server, 'request');
   leaving.destroy();
   expect(await gone).toEqual([true]);
+});
+
+it('a stream that ends closes its connection, whether or not its reader does', async () => {
+  const outlets: (ServerResponse | Socket)[] = [];
+  const { server, port } = await listening(streaming(outlets));
+  const { send, socket, until } = await client(port, { allowHalfOpen: true });
+  send('/', stream);
+  await until(/data: first/);
+  outlets[0]?.end('data: last\n\n');
+  await until(/data: last/);
+  await expect.poll(async () => await promisify(server.getConnections.bind(server))()).toBe(0);
+  expect(socket.destroyed).toBe(false);
+});
+
+it('a reader that goes on sending is cut off', async () => {
+  const outlets: (ServerResponse | Socket)[] = [];
+  const { port } = await listening(streaming(outlets));
+  const { send, socket, until } = await client(port);
+  send('/', stream);
+  await until(/data: first/);
+  for (let n = 0; n < 64 && !socket.destroyed; n += 1) socket.write('x'.repeat(64 * 1024));
+  await expect.poll(() => socket.closed).toBe(true);
 });
 
 it('a connection of a stream that is idle for too long is reported by the server', async () => {
