@@ -10,6 +10,8 @@ export const collecting = ['--expose-gc', '--import', new URL('collect.ts', impo
 
 const sampleEachMs = 100;
 const addresses = 4;
+const leastLooks = 4;
+const mostLooks = 20;
 
 /** Opens so many readers, one after the other, from some addresses of loopback; each has read what it begins with. */
 export async function openReaders(
@@ -36,8 +38,19 @@ export async function openReaders(
   }
 }
 
-/** Memory of a program of `collecting` without garbage, in MiB, once it has not grown for two seconds. */
-export async function settledMib(pid: number): Promise<number> {
+/**
+ * Memory of a program of `collecting` without garbage, in MiB, once it has what it needs for itself: in its first
+ * minute one grows by some 50 MiB, whoever reads, and whatever happens in it leaves garbage for a while.
+ */
+export async function leastMib(pid: number): Promise<number> {
+  const all = [await settledMib(pid)];
+  while (all.length < leastLooks || (all.length < mostLooks && (all.at(-1) ?? 0) - (all.at(-2) ?? 0) >= 1))
+    all.push(await settledMib(pid));
+  return Math.min(...all.slice(-leastLooks));
+}
+
+/** The same once it has not grown for two seconds. */
+async function settledMib(pid: number): Promise<number> {
   process.kill(pid, 'SIGUSR2');
   const quietTimes = 20;
   let [last, quiet] = [await residentMib(pid), 0];

@@ -5,7 +5,7 @@ import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import { type Context, once } from '../context.ts';
 import { residentMib } from '../files/gateway-apart.ts';
 import { ended, historyUrl, moveOne, registerOne, uploadOne } from '../files/gateway-transfers.ts';
-import { collecting, openReaders, type Reader, settledMib } from '../files/readers.ts';
+import { collecting, openReaders, type Reader, leastMib } from '../files/readers.ts';
 import type { Row } from '../row.ts';
 
 const mib = 2 ** 20;
@@ -86,9 +86,9 @@ async function readMany(context: Context, { instance: { pid, urls } }: Program):
   const openMore = async (count: number) => await openReaders(open, count, { url, begin: 'sdk:upload_started' });
   try {
     await openMore(readers - 100);
-    const before = await settledMib(pid);
+    const before = await leastMib(pid);
     await openMore(readers);
-    const after = await settledMib(pid);
+    const after = await leastMib(pid);
     context.say(`${readers} readers: ${Math.round(before)} MiB before, ${Math.round(after)} MiB with them`);
     process.kill(nodes, 'SIGCONT');
     await ended(historyUrl(gateway, task));

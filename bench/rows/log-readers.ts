@@ -2,7 +2,7 @@ import { until } from '../../test/support/polling.ts';
 import { runProgram } from '../../test/support/programs/run-program.ts';
 import lean from '../../tools/boot/lean.json' with { type: 'json' };
 import type { Context } from '../context.ts';
-import { collecting, openReaders, type Reader, settledMib } from '../files/readers.ts';
+import { collecting, openReaders, type Reader, leastMib } from '../files/readers.ts';
 import type { Row } from '../row.ts';
 
 /** What one more reader costs that follows the end of a public log over HTTP, garbage aside. */
@@ -23,9 +23,9 @@ async function readMany(context: Context): Promise<number> {
     const size = await until('events are proven', () => sizeOf(base));
     const from = { url: `${base}/log/ACTIONS/events?after=${size - 1}`, begin: `id: ${size}\n` };
     await openReaders(open, warm, from);
-    const before = await settledMib(pid);
+    const before = await leastMib(pid);
     await openReaders(open, readers, from);
-    const after = await settledMib(pid);
+    const after = await leastMib(pid);
     context.say(`${readers} readers: ${Math.round(before)} MiB before, ${Math.round(after)} MiB with them`);
     return ((after - before) * 1024) / readers;
   } finally {
