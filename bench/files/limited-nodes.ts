@@ -24,7 +24,7 @@ export async function startLimitedNodes(chainUrl: string) {
   return await startNodesChild(plan, limitedProcess);
 }
 
-/** Finalized files of one piece each, as a node of their group has written them down. */
+/** Writes finalized files of one piece each, as a node of their group has written them down. */
 export async function fillStorage(folder: string, account: string, files: number): Promise<void> {
   await mkdir(path.join(folder, 'files'), { recursive: true });
   for (let action = 1; action <= files; action += 1) {

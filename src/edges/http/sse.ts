@@ -100,7 +100,7 @@ export function createStreams(app: Pick<App, 'addHook'>, options: SseOptions): S
       refuseTooMany([...clients.values()], caller, options);
       reply.hijack();
       if (reply.raw.destroyed) return undefined;
-      const set = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
+      const set = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
       const outlet = startStream(reply.raw, reply.statusCode, set);
       const client = new Client(outlet, caller, mostBufferedBytes);
       add(client, outlet);

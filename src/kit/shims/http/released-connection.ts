@@ -1,5 +1,5 @@
 /** node 24.21.0 keeps a parser for each connection of its HTTP server until that closes. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Released connections, and what each had received by then, in bytes. */
@@ -46,7 +46,7 @@ export function isReleased(socket: Socket): boolean {
 export function startStream(
   response: ServerResponse,
   status: number,
-  headers: Readonly<Record<string, string>>,
+  headers: OutgoingHttpHeaders,
 ): ServerResponse | Socket {
   const { socket } = response;
   const isBare = socket !== null && isReleased(socket);

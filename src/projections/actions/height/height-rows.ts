@@ -3,7 +3,7 @@ import type { Reading } from '../../reading.ts';
 import { positionInput, positionOf, relationAt } from '../../relation.ts';
 import { type Input, slot } from '../../statement.ts';
 import { type ActionFilter, type FilterShape, shapeOf } from '../action-filter.ts';
-import { finalizedHeight, fulfils, ownConditions, ofActions } from '../action-rows.ts';
+import { finalizedHeight, fulfils, ofActions, ownConditions } from '../action-rows.ts';
 import { unknownHeight } from '../action-tables.ts';
 import { ownedBy } from '../ownership.ts';
 import { ownedByAt } from '../past-owners.ts';
